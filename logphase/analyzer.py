@@ -1,0 +1,262 @@
+"""bytes -> Timeline: the walk of one log, composed. Read this file first.
+
+    bytes -> lines -> records -> events -> launches -> timeline
+
+No clock, file or thread: the bytes come in with their arrival time, and the same `feed` serves a live log, a finished one and the
+tests. While a startup runs every line is read; when it is over, or nothing has been known for long, only lines that hold a text of
+an armed rule are (`quiet`), which is what makes a log of gigabytes cheap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from logphase import rules as rule_files
+from logphase.events import Matcher
+from logphase.launches import Launches
+from logphase.lines import HEAD, Line, LineSplitter, clean
+from logphase.literals import scanner
+from logphase.records import RecordParser
+from logphase.rules import Edge
+from logphase.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from logphase.rules import RuleSet
+
+DECIDE = 1 << 20  # bytes within which an engine's own words are looked for
+WINDOW = 1 << 14
+PATIENT_LINES = 2000  # lines without a known one before a log counts as quiet
+ALERT_LINES = 400  # lines that are read in full after a failure of a server that was up
+CONTEXT_LINES = 400
+TRAFFIC = frozenset({Edge.SERVING, Edge.HEARTBEAT, Edge.NOTE})
+NEWS = frozenset({Edge.LAUNCH, Edge.ARGUMENTS, Edge.STOP, Edge.FATAL})  # of a server that is up, or over
+
+
+class Walk:
+    """The walk with the rules of one engine."""
+
+    def __init__(self, rules: RuleSet, until: float | None = None, reference: float | None = None) -> None:
+        self.rules = rules
+        self.lines = LineSplitter()
+        self.records = RecordParser(rules, reference)
+        self.matcher = Matcher(rules)
+        self.launches = Launches(rules)
+        self._until = until
+        self._ended = False  # `until` is reached
+        self._unknown = 0  # lines since the last known one
+        self._alert = 0
+        self._parsed = 0  # bytes up to which records were read
+        self._steps = 0
+        self._scan: Callable[[memoryview], list[int]] | None = None  # armed while quiet
+        self._hits: deque[int] = deque()
+        self._scanned = 0
+        self._scans: dict[bool, Callable[[memoryview], list[int]]] = {}
+
+    def feed(self, data: bytes, at: float | None) -> None:
+        """Take bytes and read every line that is complete."""
+        if self._ended:
+            return
+        self.lines.feed(data, at)
+        while not self._ended:
+            if self._scan is not None and self.lines.at_line_start and not self._skip(self._scan):
+                return
+            line = self.lines.pop()
+            if line is None:
+                return
+            self._line(line)
+
+    def close(self) -> None:
+        """The input has ended: its last line counts although it has no end."""
+        if not self._ended:
+            line = self.lines.close()
+            if line is not None:
+                self._line(line)
+            for record in self.records.close():
+                self._record(record)
+
+    def timeline(self) -> Timeline:
+        """What is known now; the unfinished line's bar is looked at too."""
+        if not self._ended:
+            self._catch_up()
+            for record in self.records.bars(self.lines.tail()):
+                event = self.matcher.feed(record)
+                if event is not None:
+                    self.launches.feed(record, event)
+        seen = [launch for launch in self.launches.all if launch.evident]
+        for launch in seen:
+            launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
+        return Timeline(
+            engine=self.rules.engine,
+            startups=tuple(launch.startup() for launch in seen),
+            lines=self.lines.number - 1,
+            traffic=self.launches.traffic,
+            dropped=self.launches.dropped,
+            looked_for=self.rules.claims[:6],
+        )
+
+    def _line(self, line: Line) -> None:
+        for record in self.records.feed(line):
+            self._record(record)
+            if self._ended:
+                return
+        self._parsed = self.lines.offset
+        self._quieten()
+
+    def _record(self, record: object) -> None:
+        from logphase.records import Record
+
+        assert isinstance(record, Record)
+        if self._until is not None and record.time is not None and record.time > self._until:
+            self._ended = True
+            return
+        launches = self.launches
+        current = launches.current(record.source)
+        self.matcher.serving = current is not None and (current.ready is not None or current.over) and not self._alert
+        event = self.matcher.feed(record, anywhere=not self.records.headed)
+        if launches.feed(record, event) is not None:
+            self.records.restart()
+        if len(self.records.clock.steps) > self._steps:
+            self._steps = len(self.records.clock.steps)
+            self._remark(record.line, self.records.clock.steps[-1])
+        self._alert = max(0, self._alert - 1)
+        self._unknown += 1
+        if event is not None and event.rule.edge not in TRAFFIC and not event.rule.inference:
+            self._unknown = 0
+            if event.rule.edge is Edge.FATAL:
+                self._alert = ALERT_LINES
+
+    def _remark(self, line: int, back: float) -> None:
+        if self.launches.all:
+            self.launches.all[-1].remarks.append(f"The log's clock went back by {back:.0f} s at line {line}; durations go on across it.")
+
+    # --- quiet: only lines with an armed rule's text
+
+    def _quieten(self) -> None:
+        settled = self.launches.settled
+        quiet = not self._alert and (settled or self._unknown > PATIENT_LINES)
+        scan = self._scanner(settled) if quiet else None
+        if scan is not self._scan:
+            self._scan, self._scanned = scan, self.lines.offset
+            self._hits.clear()
+
+    def _scanner(self, settled: bool) -> Callable[[memoryview], list[int]]:  # noqa: FBT001 - a key
+        if settled not in self._scans:
+            armed = [
+                rule
+                for rule in self.rules.rules
+                if (rule.scope == "always" and rule.edge in NEWS if settled else rule.edge not in TRAFFIC and not rule.inference)
+            ]
+            self._scans[settled] = scanner([text for rule in armed for text in rule.contains])
+        return self._scans[settled]
+
+    def _skip(self, scan: Callable[[memoryview], list[int]]) -> bool:
+        """Pass over lines that hold none of the armed texts; True when the next line is to be read."""
+        lines = self.lines
+        size = len(lines.pending)
+        offset = lines.offset
+        fresh = max(self._scanned, offset)
+        if fresh < offset + size:
+            begin = lines.line_start(fresh - offset)
+            while self._hits and self._hits[-1] >= offset + begin:
+                self._hits.pop()
+            self._hits.extend(offset + begin + hit for hit in scan(lines.pending[begin:]))
+            self._scanned = offset + size
+        while self._hits and self._hits[0] < offset:
+            self._hits.popleft()
+        if self._hits:
+            start = lines.line_start(self._hits[0] - offset)
+            lines.skip(start)
+            self._context()
+            return True
+        lines.skip(lines.line_start(size))
+        return len(lines.pending) > HEAD
+
+    def _context(self) -> None:
+        """Read the last stamped line before this one, so that a line without a stamp has a time and an owner."""
+        behind = self.lines.offset - self._parsed
+        if behind <= 0:
+            return
+        parts = self.lines.history[-behind:].split(b"\n")
+        number = self.lines.number - len(parts)
+        texts = [(number + index + 1, clean(part)) for index, part in enumerate(parts[-CONTEXT_LINES:], len(parts) - len(parts[-CONTEXT_LINES:])) if part]
+        for index in range(len(texts) - 1, -1, -1):
+            if self.records.stamped(texts[index][1]):
+                for line, text in texts[index:]:
+                    for record in self.records.feed(Line(line - 1, text)):
+                        launch = self.launches.current(record.source)
+                        if launch is not None and (self._until is None or record.time is None or record.time <= self._until):
+                            launch.see(record)
+                break
+        self._parsed = self.lines.offset
+
+    def _catch_up(self) -> None:
+        if self._scan is not None:
+            self._context()
+
+
+class Analyzer:
+    """Feed a log's bytes, ask for its timeline.
+
+    `engine` names the rules; without it the first words that only one engine writes choose it. `rules` is a file or folder that adds
+    to them. `until` (seconds on the log's clock) leaves out what is later; `reference` (seconds since 1970) completes stamps without
+    a date or year.
+    """
+
+    def __init__(self, rules: str | None = None, engine: str | None = None, until: float | None = None, reference: float | None = None) -> None:
+        self._extra, self._until, self._reference = rules, until, reference
+        self._walk = self._new(engine or rule_files.available()[0])
+        self._decided = engine is not None
+        self._held: list[tuple[bytes, float | None]] = []
+        self._size = 0
+        self._tail = b""
+
+    def _new(self, engine: str) -> Walk:
+        return Walk(rule_files.load(engine, self._extra), self._until, self._reference)
+
+    @property
+    def walk(self) -> Walk:
+        """The walk with the engine's rules that were chosen."""
+        return self._walk
+
+    def feed(self, data: bytes, at: float | None = None) -> None:
+        """Take bytes, in any pieces; `at` is when they arrived (seconds since 1970), None for a finished log."""
+        if not self._decided:
+            self._decide(data, at)
+        self._walk.feed(data, at)
+
+    def close(self) -> None:
+        """The log has ended."""
+        self._walk.close()
+
+    def timeline(self) -> Timeline:
+        """What the log says so far; asking changes nothing."""
+        return self._walk.timeline()
+
+    def _decide(self, data: bytes, at: float | None) -> None:
+        """Look for an engine's own words; when it is not the one that was guessed, begin again with what was held."""
+        text = self._tail + data
+        engine = _claimed(text)
+        if engine is not None and engine != self._walk.rules.engine:
+            self._walk = self._new(engine)
+            for held, arrived in self._held:
+                self._walk.feed(held, arrived)
+        self._held.append((data, at))
+        self._size += len(data)
+        self._tail = text[-64:]
+        if engine is not None or self._size > DECIDE:
+            self._decided = True
+            self._held.clear()
+
+
+def _claimed(text: bytes) -> str | None:
+    """The engine whose own words come first."""
+    names = [(claim.encode(), engine) for engine in rule_files.available() for claim in rule_files.claims(engine)]
+    for start in range(0, len(text), WINDOW):
+        window = text[max(0, start - 64) : start + WINDOW]
+        found = [(position, -len(claim), engine) for claim, engine in names if (position := window.find(claim)) >= 0]
+        if found:
+            return min(found)[2]
+    return None

@@ -1,0 +1,101 @@
+"""The command line: a group that imports a command only when it is called.
+
+Law of this folder: a command parses, wires and ends with an exit code; one file a command. A command is registered by one line in
+`COMMANDS`, with the help line that `logphase --help` shows without importing it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from logphase import __version__
+from logphase.cli.exit_codes import ExitCode
+from logphase.errors import LogphaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("logphase.cli.check:check", "Give one verdict, now, as one line and an exit code."),
+    "report": ("logphase.cli.report:report", "Explain a startup: where its time went, rank by rank, and what stopped it."),
+}
+"""Name -> ("module:command", the command's own first help line)."""
+
+
+class Failure(click.ClickException):
+    """An error with a remedy, as the command line shows it."""
+
+    exit_code = int(ExitCode.USAGE)
+
+    def __init__(self, error: LogphaseError) -> None:
+        super().__init__(error.args[0] if error.args else error.message)
+        self.hint = error.hint
+
+    def show(self, file: object = None) -> None:
+        """Write `Error: …` and `Hint: …` to stderr."""
+        from logphase.views.words import quote
+
+        del file
+        click.echo(f"Error: {quote(self.message, hide=True, limit=None)}", err=True)
+        if self.hint:
+            click.echo(f"Hint: {quote(self.hint, hide=True, limit=None)}", err=True)
+
+
+class LazyGroup(click.Group):
+    """A group of `COMMANDS`: listing them costs no import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, by alphabet."""
+        return sorted({*COMMANDS, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and give the command."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        return cast("click.Command", getattr(import_module(module), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List every command with its help line."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx) if name in COMMANDS])
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command and end with the code that it gives; an error with a remedy ends it with 2 and no traceback."""
+        try:
+            code = super().invoke(ctx)
+        except LogphaseError as error:
+            raise Failure(error) from error
+        ctx.exit(code if isinstance(code, int) else ExitCode.READY)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    if value:
+        click.echo(f"logphase {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
+def cli() -> None:
+    """Read an inference server's log and say where its startup's time went, whether it is ready, and what killed it.
+
+    \b
+    Is it up?               logphase check server.log && curl …
+    Why does it take long?  logphase report server.log
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code; nothing escapes as a traceback that has a message for the user."""
+    try:
+        code = cli.main(args=arguments, prog_name="logphase", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return int(ExitCode.INTERRUPTED)
+    return int(code) if isinstance(code, int) else int(ExitCode.READY)

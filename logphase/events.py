@@ -1,0 +1,93 @@
+"""Record -> Event: the rule that a record fits, with its typed values.
+
+A literal that every match of a rule must hold is looked for first, so a pattern only ever sees lines that are likely to fit. The
+first rule in file order wins. A traceback behind a line that is known to be harmless is harmless too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from logphase.literals import finder
+from logphase.rules import Edge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from logphase.records import Record
+    from logphase.rules import Rule, RuleSet
+
+Value = str | int | float
+_LOUD = frozenset({Edge.FATAL, Edge.FRAME})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A record that a rule knows. `values` hold the pattern's named groups, typed."""
+
+    rule: Rule
+    record: Record
+    values: Mapping[str, Value]
+
+
+class Matcher:
+    """Feed records, get events. `serving` arms the rules of a server that is up and disarms those of a startup."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.serving = False
+        texts = sorted({text for rule in rules.rules for text in rule.contains})
+        self._find = finder(texts)
+        number = {text: index for index, text in enumerate(texts)}
+        self._users: list[list[int]] = [[] for _ in texts]
+        for order, rule in enumerate(rules.rules):
+            for text in rule.contains:
+                self._users[number[text]].append(order)
+        self._harmless: dict[str | None, int] = {}
+
+    def candidates(self, message: str) -> list[Rule]:
+        """The rules whose literal stands in the message, in the order in which they are tried."""
+        found = self._find(message)
+        if not found:
+            return []
+        return [self.rules.rules[order] for order in sorted({order for index in found for order in self._users[index]})]
+
+    def feed(self, record: Record, *, anywhere: bool = False) -> Event | None:
+        """The event of a record, if a rule knows it. `anywhere`: the log's prefix is unknown, so search the whole line."""
+        loose = anywhere and record.header is None and not record.bar
+        text = record.text if loose else record.message
+        for rule in self.candidates(text):
+            if not self._armed(rule):
+                continue
+            found = rule.match(text) or (rule.search(text) if loose else None)
+            if found is None:
+                continue
+            if rule.edge in _LOUD and self._is_harmless(record):
+                return None
+            if rule.edge is not Edge.FATAL and (rule.traceback or "Traceback (most recent call last)" in text):
+                self._harmless[record.source] = record.line
+            return Event(rule, record, typed(rule, found.groupdict()))
+        return None
+
+    def _armed(self, rule: Rule) -> bool:
+        return not self.serving or rule.scope != "startup"
+
+    def _is_harmless(self, record: Record) -> bool:
+        """Whether it continues a record whose traceback is known to do no harm."""
+        owner = record.owner
+        return record.header is None and owner is not None and self._harmless.get(record.source) == owner.line
+
+
+def typed(rule: Rule, groups: Mapping[str, str | None]) -> dict[str, Value]:
+    """The named groups as the rule's types say; groups that did not take part are left out."""
+    values: dict[str, Value] = {}
+    for name, text in groups.items():
+        if text is None:
+            continue
+        kind = rule.types.get(name, "str")
+        try:
+            values[name] = float(text) if kind == "float" else int(text) if kind == "int" else text.count(",") + 1 if kind == "list" else text
+        except ValueError:
+            values[name] = text
+    return values

@@ -1,0 +1,321 @@
+"""Event -> Startup: one launch in the making, and as a value at any moment.
+
+What a line means is in the rules and in `phases`; this file keeps what came before: which ranks there are, what failed, what was
+asked to stop, what speaks for readiness. Law of this file: whatever is fed twice (a bar's state) changes nothing the second time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from logphase.failures import Candidate, Failures
+from logphase.phases import MOVES, Phases, bar_progress
+from logphase.rules import Edge
+from logphase.timeline import Evidence, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from logphase.events import Event
+    from logphase.records import Record
+    from logphase.rules import RuleSet
+    from logphase.spans import Track
+    from logphase.timeline import Startup
+
+MAX_RANKS = 1024
+AFTER_FAILURE = frozenset({Edge.FATAL, Edge.FRAME})
+NO_VALUES = frozenset({"done", "total", "bar_elapsed", "rate", "rank_index"})
+
+
+class StartupBuilder:
+    """Feed the events and records of one launch."""
+
+    def __init__(self, rules: RuleSet, index: int, source: str | None) -> None:
+        self.rules = rules
+        self.index = index
+        self.source = source
+        self.phases = Phases(rules)
+        self.failures = Failures()
+        self.ranks: dict[str, None] = {}
+        self.lost_ranks = 0
+        self.past: dict[str, int] = {}  # the last line at which each rank was seen in a phase
+        self.zero: float | None = None  # when it began
+        self.zero_line = 0
+        self.zero_from = "log"
+        self.first_line = 0
+        self.last_line = 0
+        self.last_time: float | None = None
+        self.progress: tuple[float | None, Evidence | None] = (None, None)
+        self.arguments_line = 0
+        self.arguments_time: float | None = None
+        self.scheduled = False  # a scheduler has spoken
+        self.up: Evidence | None = None  # HTTP listens
+        self.word: Event | None = None  # of readiness, where no warm-up ran
+        self.evidence: list[Evidence] = []  # of inference and readiness
+        self.ready: Moment | None = None
+        self.stop: Event | None = None
+        self.warnings: dict[str, list[Event]] = {}
+        self.remarks: list[str] = []
+        self.timings: Mapping[str, object] = {}
+        self.evident = False  # more than a traceback's frames was seen
+        self.arrived = False  # its times are arrival times
+        self.dated = True
+        self._frames: dict[int, str] = {}
+        self._errors: tuple[float | None, int] = (None, 0)  # the run of error records that goes on
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """What the arguments line says."""
+        return self.phases.arguments
+
+    @property
+    def tracks(self) -> dict[str, Track]:
+        """The phases seen so far."""
+        return self.phases.tracks
+
+    @property
+    def over(self) -> bool:
+        """Whether the launch has ended: failed beyond doubt, or was stopped."""
+        return self.failures.certain or self.stop is not None
+
+    @property
+    def warm_up_skipped(self) -> bool:
+        """Whether nothing but a request that somebody sends can prove inference."""
+        return str(self.arguments.get("skip_server_warmup")) == "True"
+
+    # --- what comes in
+
+    def see(self, record: Record) -> None:
+        """Any record of this launch: it tells the time and which ranks there are."""
+        self.first_line = self.first_line or record.line
+        self.last_line = max(self.last_line, record.line)
+        if record.time is not None:
+            self.arrived = self.arrived or record.time_from == "arrival"
+            self.last_time = record.time if self.last_time is None else max(self.last_time, record.time)
+            if self.zero is None and record.time_from != "near":  # a line without a stamp has the time of another launch's
+                self._begin_clock(record)
+        if record.rank:
+            self._know(record.rank)
+
+    def _begin_clock(self, record: Record) -> None:
+        """The first stamp: phases that the launcher had begun before it begin here."""
+        self.zero, self.zero_line = record.time, record.line
+        self.zero_from = "arrival" if record.time_from == "arrival" else "log"
+        for track in self.tracks.values():
+            span = track.open_span(None)
+            if span is not None and span.start is None and track.rule.process == "launcher":
+                span.start = record.time
+
+    def _know(self, rank: str) -> None:
+        if rank not in self.ranks:
+            if len(self.ranks) < MAX_RANKS:
+                self.ranks[rank] = None
+            else:
+                self.lost_ranks += 1
+
+    def feed(self, event: Event) -> None:
+        """Take an event: `see` its record first."""
+        edge = event.rule.edge
+        if self.stop is not None or (self.failures.certain and edge not in AFTER_FAILURE):
+            return
+        self.evident = self.evident or edge is not Edge.FRAME
+        rank = self._rank(event)
+        if edge in MOVES:
+            self._move(event, rank)
+        elif edge is Edge.FATAL:
+            self._fail(event, rank)
+        elif edge is Edge.FRAME:
+            self._frames.setdefault(self._trace(event.record), event.rule.phase)
+        elif edge is Edge.STOP:
+            self.stop = event
+            self.failures.forget()  # an interrupt's own traceback is no failure
+            self.phases.finish_bars(event.record)
+            self.phases.track("shutdown").begin(None, event.record.time, event.record.line)
+        elif edge in (Edge.READY, Edge.WORKER_READY):
+            self._ready(event)
+        elif edge is Edge.WARN:
+            self.warnings.setdefault(event.rule.id, []).append(event)
+            if rank and event.rule.phase in self.rules.phases:
+                self.past[rank] = event.record.line
+        elif edge is Edge.TIMINGS:
+            self.timings = event.values
+
+    def launched(self, event: Event) -> None:
+        """A first line of a new process."""
+        self.evident = True
+        self.phases.track("launch").begin(None, self.zero, event.record.line)
+        self._advance(event, None)
+
+    def began_at(self, time: float, line: int) -> None:
+        """The job's own word of when it began, before the engine's first stamp."""
+        self.evident = True
+        self.first_line = self.first_line or line
+        self.zero, self.zero_line, self.zero_from = time, line, "process"
+        self.phases.track("launch").begin(None, time, line).start = time
+
+    def set_arguments(self, event: Event, arguments: Mapping[str, object]) -> None:
+        """The arguments line: launch is over, the processes are spawned."""
+        record = event.record
+        self.evident = True
+        self.phases.arguments = self.phases.arguments or arguments
+        self.arguments_line = record.line
+        self.arguments_time = record.time
+        launch = self.phases.track("launch")
+        if launch.open_span(None) is None and not launch.is_done(None):
+            launch.begin(None, self.zero, self.first_line)
+        launch.end(None, record.time, record.line, None, None)
+        if not self.scheduled:
+            self.phases.track("spawn").begin(None, record.time, record.line)
+        self._advance(event, None)
+
+    def tagged(self, record: Record) -> None:
+        """A line with a rank's tag, or of a phase that only schedulers have: a scheduler lives, so launch and spawn are over."""
+        if self.scheduled:
+            return
+        self.scheduled = True
+        for name in ("launch", "spawn"):
+            if name in self.tracks:
+                self.tracks[name].settle(record.time, record.line)
+
+    def alive(self, record: Record) -> None:
+        """A line of the engine that no rule knows: it works, in whatever phase it is."""
+        if not self.over and self.ready is None:
+            before, evidence = self.progress
+            self.progress = (record.time if record.time is not None else before, evidence or _evidence("", record, record.rank))
+
+    # --- what it means
+
+    def _rank(self, event: Event) -> str | None:
+        """Whose line it is: its tag, torch's alias of it, the number in its text, or the tag of the record that it continues."""
+        record = event.record
+        number = event.values.get("rank_index", record.alias)
+        if number is not None:
+            return self._by_number(int(number)) or record.rank or None
+        if record.header is None and record.owner is not None and event.rule.edge in AFTER_FAILURE:
+            return record.rank or record.owner.rank or self._alias_of(record.owner)
+        return record.rank or None
+
+    def _alias_of(self, record: Record) -> str | None:
+        return None if record.alias is None else self._by_number(record.alias)
+
+    def _by_number(self, number: int) -> str | None:
+        """The tag of torch's rank N, or of the launcher's scheduler N; an alias itself proves a rank only beyond the first."""
+        tag = f"TP{number}"
+        fitting = [rank for rank in self.ranks if tag in rank.split()]
+        if len(fitting) == 1:
+            return fitting[0]
+        if not self.ranks and number > 0:
+            self._know(tag)
+            return tag
+        plain = bool(self.ranks) and all(rank.startswith("TP") and " " not in rank for rank in self.ranks)
+        return tag if plain and not fitting else None
+
+    def _trace(self, record: Record) -> int:
+        """Which traceback a line belongs to: the line of the record that it continues, or of the first of a run of error records."""
+        if record.header is None:
+            return record.owner.line if record.owner is not None else 0
+        if record.level != "ERROR":
+            return record.line
+        time, line = self._errors
+        if time is None or time != record.time:
+            self._errors = (record.time, record.line)
+        return self._errors[1]
+
+    def _move(self, event: Event, rank: str | None) -> None:
+        rule, record, values = event.rule, event.record, event.values
+        name = self.phases.meant(event, rank)
+        if name is None or self.ready is not None:  # a server that captures graphs again while it serves is not starting
+            return
+        track = self.phases.track(name)
+        phase = track.rule
+        key = None if phase.process == "launcher" else rank
+        if phase.process == "scheduler" and not phase.nested:
+            self.tagged(record)
+        bar = bar_progress(event, phase.unit) if "done" in values and "total" in values else None
+        news = True
+        if rule.edge in (Edge.END, Edge.POINT):
+            self._end(event, track, key)
+        else:
+            if rule.edge is Edge.BEGIN or not track.is_open() or (bar is None and track.open_span(key) is None):
+                elapsed = bar.elapsed_s if bar else None
+                self.phases.enter(name, rank, record, explicit=rule.edge is Edge.BEGIN, bar_elapsed=elapsed, zero=self.zero)
+            if bar is not None:
+                news = track.bar(bar, record.time, record.line)
+            else:
+                track.seen(key, record.time, record.line)
+        if news and not phase.nested:
+            self.phases.leave_nested(record)
+        track.values.update({name: value for name, value in values.items() if name not in NO_VALUES})
+        if rank:
+            self.past[rank] = record.line
+        if news:
+            self._advance(event, rank)
+
+    def _end(self, event: Event, track: Track, key: str | None) -> None:
+        rule, record = event.rule, event.record
+        elapsed = event.values.get("elapsed_s")
+        start = record.time if rule.edge is Edge.POINT else self.phases.implied_start(track.rule)
+        track.end(key, record.time, record.line, elapsed if isinstance(elapsed, float) else None, start)
+        if rule.opens:
+            self.up = _evidence(rule.id, record, None)
+            if not self.phases.argument_is(rule.opens_unless):
+                self.phases.track(rule.opens).begin(None, record.time, record.line)
+
+    def _advance(self, event: Event, rank: str | None) -> None:
+        """The startup goes on: nothing that was only provisionally fatal was its end."""
+        record = event.record
+        self.progress = (record.time if record.time is not None else self.progress[0], _evidence(event.rule.id, record, rank))
+        self.failures.forget()
+
+    def _fail(self, event: Event, rank: str | None) -> None:
+        rule = event.rule
+        named = self.phases.again(rule.phase, rank) if rule.phase in self.rules.phases else None
+        during = self.phases.current(rank) or self.phases.current()
+        self.failures.feed(Candidate(event, rank, named, self._trace(event.record), during))
+
+    def failed_in(self) -> str | None:
+        """The phase of the failure: the one that the cause names, else its traceback's frames or head, else the one that ran."""
+        cause = self.failures.cause
+        if cause is None or cause.phase is not None:
+            return cause.phase if cause else None
+        frame = self._frames.get(cause.trace)
+        if frame:
+            return self.phases.again(frame, cause.rank)
+        return self.failures.named(cause.trace) or cause.during
+
+    def _ready(self, event: Event) -> None:
+        """The engine's word counts when a warm-up ran before it; without one only a request that was answered does."""
+        rule, record = event.rule, event.record
+        if self.ready is not None:
+            return
+        http = self.tracks.get("http")
+        before_http = rule.edge is Edge.READY and not self.arguments and http is not None and http.is_open()
+        if rule.inference:
+            if len(self.evidence) < MAX_RANKS:
+                self.evidence.append(_evidence(rule.id, record, record.rank))
+            if not (self.word is not None and self.warm_up_skipped):
+                return
+        elif self.warm_up_skipped or before_http:
+            self.word = event
+            self.phases.arguments = {**self.arguments, "skip_server_warmup": True}
+            return
+        else:
+            self.evidence.append(_evidence(rule.id, record, record.rank))
+        after = None if record.time is None or self.zero is None else record.time - self.zero
+        self.ready = Moment(record.time, record.line, "log", after)
+        for track in self.tracks.values():
+            track.settle(record.time, record.line, every=True)
+        self.phases.track("serving").begin(None, record.time, record.line)
+        self._advance(event, None)
+
+    # --- what comes out
+
+    def startup(self) -> Startup:
+        """This launch as a value, at the end of what was fed."""
+        from logphase.snapshot import snapshot
+
+        return snapshot(self)
+
+
+def _evidence(rule: str, record: Record, rank: str | None) -> Evidence:
+    return Evidence(rule, record.line, rank or None, record.text.strip())

@@ -1,0 +1,151 @@
+"""Timeline: what a log says about its startups, as plain frozen values.
+
+Law of this file: nothing here reads, decides or prints. Times ending in `_s` are seconds since the startup's `started`;
+moments are seconds on the log's own clock, read as if it were UTC. What is not known is None, never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A line that a statement rests on. `line` is 1-based and counts newlines only; `text` is redacted by the view."""
+
+    rule: str
+    line: int
+    rank: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a startup failed: the first cause, not the first loud line."""
+
+    rule: str
+    line: int
+    rank: str | None
+    text: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The newest state of a bar: `done` of `total`, the bar's own elapsed seconds and seconds per step where it prints them."""
+
+    done: int
+    total: int
+    unit: str
+    elapsed_s: float | None = None
+    step_s: float | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One stretch of a phase on one rank (`rank` None: a process without tag). `status`: done | open | failed.
+
+    `duration_from`: elapsed (the engine's own figure) | bar | clock | arrival.
+    """
+
+    rank: str | None
+    status: str
+    start_s: float | None
+    end_s: float | None
+    duration_s: float | None
+    duration_from: str | None
+    lines: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase over all ranks. `ranks`: the newest span per tag; `spans`: all parts, when it came more than once."""
+
+    id: str
+    title: str
+    status: str
+    start_s: float | None
+    end_s: float | None
+    duration_s: float | None
+    duration_from: str | None
+    ranks: Mapping[str, Span]
+    spans: tuple[Span, ...]
+    slowest: str | None
+    spread_s: float | None
+    missing: tuple[str, ...]
+    progress: Progress | None
+    values: Mapping[str, Value]
+    lines: tuple[int, int]
+    curve: tuple[tuple[float, int], ...] = ()  # (bar's elapsed s, steps done), thinned to at most 200 points
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Time between two phases that no evidence names."""
+
+    after: str | None
+    before: str | None
+    start_s: float
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of a startup. `time` is None where the log gives no full date; `source`: process | arrival | log."""
+
+    time: float | None
+    line: int
+    source: str = "log"
+    after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """One launch of an engine, as far as the log has it."""
+
+    index: int
+    engine: str
+    source: str | None
+    lines: tuple[int, int]
+    started: Moment
+    ready: Moment | None
+    stopped: Moment | None
+    ended: Moment | None
+    last_progress: Moment
+    last_line: Moment
+    arguments: Mapping[str, object]
+    ranks: tuple[str, ...]
+    phases: tuple[Phase, ...]
+    gaps: tuple[Gap, ...]
+    explained: float | None
+    current: str | None
+    failed_in: str | None
+    cause: Cause | None
+    ready_evidence: tuple[Evidence, ...]
+    stop_evidence: tuple[Evidence, ...]
+    progress_evidence: tuple[Evidence, ...]
+    warnings: tuple[str, ...]
+    duration_s: float | None = None  # started to ready, or to the last line
+    budget_s: float = 0.0  # how long the current phase may be silent
+    budget_from: str = ""
+    waiting_for: str = ""  # why a server that is up does not count as ready
+    reached: bool = True  # something beyond `launch` was seen
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All startups of a log, in file order, and what was read."""
+
+    engine: str | None
+    startups: tuple[Startup, ...]
+    lines: int
+    traffic: bool = False
+    dropped: int = 0
+    looked_for: tuple[str, ...] = field(default=())

@@ -1,0 +1,56 @@
+"""Report -> text or bytes: one module a format.
+
+Law of this folder: a view is a pure function of a `Report`. It never opens, prints or decides; a secret, a control character or an
+escape of the log never reaches a person's terminal through it. Registering a format is one line in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from logphase.timeline import Startup, Timeline
+    from logphase.verdict import Verdict
+
+FORMATS: dict[str, str] = {
+    "table": "logphase.views.table:render",
+    "json": "logphase.views.document:render",
+}
+"""Name of a format -> "module:function"; the function takes a `Report` and gives the whole output as str or bytes."""
+
+NOT_FOR_TERMINALS = frozenset({"html", "parquet", "png"})
+"""Formats that nobody can read on a terminal: they want `-o FILE` or a pipe."""
+
+ORDERS = ("phase", "rank", "blame", "chain")
+"""What a table may be ordered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a view may show. `verdicts` and `origins` (the file of each) run beside `timeline.startups`; `chosen` are positions in it."""
+
+    timeline: Timeline
+    verdicts: tuple[Verdict, ...]
+    sources: tuple[str, ...]
+    tool: str
+    origins: tuple[str, ...]
+    chosen: tuple[int, ...]
+    redact: bool = True
+    by: str = "phase"
+    width: int = 80
+    color: bool = False
+    ascii: bool = False
+
+    def shown(self) -> list[tuple[Startup, Verdict, str]]:
+        """The chosen startups, each with its verdict and the file that it is from."""
+        return [(self.timeline.startups[at], self.verdicts[at], self.origins[at]) for at in self.chosen]
+
+
+def view(name: str) -> Callable[[Report], str | bytes]:
+    """The function behind a format; its module is imported only now."""
+    module, _, function = FORMATS[name].partition(":")
+    return cast("Callable[[Report], str | bytes]", getattr(import_module(module), function))
