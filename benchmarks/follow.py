@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logphase.sources import Follower, open_tail
+from logphase.sources import Follower, count_lines, open_tail
 from logphase.sources.wakeup import Wakeup, new_observer
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def measure(pace: str, seconds: float, *, events: bool) -> str:
                 writer.wait()
         waits.sort()
         figures = [f"{waits[int(len(waits) * part)]:8.2f}" if waits else "       -" for part in (0.5, 0.95, 0.99)]
-        lines = log.read_bytes().count(b"\n")
+        lines = count_lines(log, log.stat().st_size)
     how = "events" if events else "polling"
     return f"{pace:8} {how:8} {lines / seconds:8.0f} {' '.join(figures)} {share:7.2f} {resident_mb():7.1f}"
 

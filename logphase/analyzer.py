@@ -10,6 +10,7 @@ an armed rule are (`quiet`), which is what makes a log of gigabytes cheap.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from logphase import rules as rule_files
@@ -30,7 +31,7 @@ DECIDE = 1 << 20  # bytes within which an engine's own words are looked for
 WINDOW = 1 << 14
 PATIENT_LINES = 2000  # lines without a known one before a log counts as quiet
 ALERT_LINES = 400  # lines that are read in full after a failure of a server that was up
-CONTEXT_LINES = 400
+REACH = HEAD - 1024  # into a line in which a text counts, so that it lies in what is kept as a whole
 TRAFFIC = frozenset({Edge.SERVING, Edge.HEARTBEAT, Edge.NOTE})
 NEWS = frozenset({Edge.LAUNCH, Edge.ARGUMENTS, Edge.STOP, Edge.FATAL})  # of a server that is up, or over
 
@@ -50,10 +51,12 @@ class Walk:
         self._alert = 0
         self._parsed = 0  # bytes up to which records were read
         self._steps = 0
+        self._aligned = False  # arrival times and the log's clock
         self._scan: Callable[[memoryview], list[int]] | None = None  # armed while quiet
         self._hits: deque[int] = deque()
         self._scanned = 0
         self._scans: dict[bool, Callable[[memoryview], list[int]]] = {}
+        self._passing = False  # inside a line that is too long to be looked at as a whole, and not worth it
 
     def feed(self, data: bytes, at: float | None) -> None:
         """Take bytes and read every line that is complete."""
@@ -66,13 +69,16 @@ class Walk:
             line = self.lines.pop()
             if line is None:
                 return
-            self._line(line)
+            if self._passing:
+                self._passing = not line.end
+            else:
+                self._line(line)
 
     def close(self) -> None:
         """The input has ended: its last line counts although it has no end."""
         if not self._ended:
             line = self.lines.close()
-            if line is not None:
+            if line is not None and not self._passing:
                 self._line(line)
             for record in self.records.close():
                 self._record(record)
@@ -116,8 +122,12 @@ class Walk:
         current = launches.current(record.source)
         self.matcher.serving = current is not None and (current.ready is not None or current.over) and not self._alert
         event = self.matcher.feed(record, anywhere=not self.records.headed)
-        if launches.feed(record, event) is not None:
-            self.records.restart()
+        self._align()
+        begun = launches.feed(record, event)
+        if begun is not None:
+            moved = self.records.restart()
+            if moved and record.time_from == "log":
+                begun.move(moved)
         if len(self.records.clock.steps) > self._steps:
             self._steps = len(self.records.clock.steps)
             self._remark(record.line, self.records.clock.steps[-1])
@@ -127,6 +137,15 @@ class Walk:
             self._unknown = 0
             if event.rule.edge is Edge.FATAL:
                 self._alert = ALERT_LINES
+
+    def _align(self) -> None:
+        """The first stamp tells how far the arrival times so far, which may be another zone's, are from the log's clock."""
+        shift = self.records.arrival_shift
+        if shift is not None and not self._aligned:
+            self._aligned = True
+            for launch in self.launches.all:
+                if launch.zero_from == "arrival":
+                    launch.move(shift)
 
     def _remark(self, line: int, back: float) -> None:
         if self.launches.all:
@@ -164,36 +183,39 @@ class Walk:
                 self._hits.pop()
             self._hits.extend(offset + begin + hit for hit in scan(lines.pending[begin:]))
             self._scanned = offset + size
-        while self._hits and self._hits[0] < offset:
+        while self._hits:
+            hit = self._hits[0] - offset
+            start = lines.line_start(hit) if hit >= 0 else 0
+            if 0 <= hit < start + REACH:
+                lines.skip(start)
+                self._context()
+                return True
             self._hits.popleft()
-        if self._hits:
-            start = lines.line_start(self._hits[0] - offset)
-            lines.skip(start)
-            self._context()
-            return True
         lines.skip(lines.line_start(size))
-        return len(lines.pending) > HEAD
+        self._passing = len(lines.pending) > HEAD
+        return self._passing
 
     def _context(self) -> None:
         """Read the last stamped line before this one, so that a line without a stamp has a time and an owner."""
         behind = self.lines.offset - self._parsed
         if behind <= 0:
             return
-        parts = self.lines.history[-behind:].split(b"\n")
-        number = self.lines.number - len(parts)
-        texts = [(number + index + 1, clean(part)) for index, part in enumerate(parts[-CONTEXT_LINES:], len(parts) - len(parts[-CONTEXT_LINES:])) if part]
-        for index in range(len(texts) - 1, -1, -1):
-            if self.records.stamped(texts[index][1]):
-                for line, text in texts[index:]:
-                    for record in self.records.feed(Line(line - 1, text)):
-                        launch = self.launches.current(record.source)
-                        if launch is not None and (self._until is None or record.time is None or record.time <= self._until):
-                            launch.see(record)
-                break
+        history = self.lines.history
+        parts = history[-behind:].split(b"\n")
+        if behind > len(history):
+            parts[0] = b""  # it lacks its head
+        number = self.lines.number - len(parts) + 1
+        texts = [(number + index, clean(part)) for index, part in enumerate(parts) if part]
+        stamped = next((index for index in range(len(texts) - 1, -1, -1) if self.records.stamped(texts[index][1])), 0)
+        for line, text in texts[stamped:]:
+            for record in self.records.feed(Line(line, text)):
+                launch = self.launches.current(record.source)
+                if launch is not None and (self._until is None or record.time is None or record.time <= self._until):
+                    launch.see(replace(record, rank=None))  # which ranks there are must not depend on who asked when
         self._parsed = self.lines.offset
 
     def _catch_up(self) -> None:
-        if self._scan is not None:
+        if self._scan is not None and self.lines.at_line_start:
             self._context()
 
 
@@ -237,7 +259,7 @@ class Analyzer:
 
     def _decide(self, data: bytes, at: float | None) -> None:
         """Look for an engine's own words; when it is not the one that was guessed, begin again with what was held."""
-        text = self._tail + data
+        text = self._tail + data[: DECIDE - self._size]
         engine = _claimed(text)
         if engine is not None and engine != self._walk.rules.engine:
             self._walk = self._new(engine)
@@ -246,7 +268,7 @@ class Analyzer:
         self._held.append((data, at))
         self._size += len(data)
         self._tail = text[-64:]
-        if engine is not None or self._size > DECIDE:
+        if engine is not None or self._size >= DECIDE:
             self._decided = True
             self._held.clear()
 

@@ -42,10 +42,18 @@ class Clock:
         self._cache: tuple[str, float | None] = ("", None)
         self.dated = reference is not None
         self.steps: list[float] = []  # by how much the clock was set back, seconds
-        self.reset()
+        self._given = 0.0  # what was said of the newest stamp
+        self._start()
 
-    def reset(self) -> None:
-        """A new process begins: what its clock said before does not bind it."""
+    def reset(self) -> float:
+        """A new process begins: what the old one's clock said does not bind it. Returns by how much its first stamp was moved for that."""
+        stamp, raw = self._cache
+        moved = self._given - raw if raw is not None and stamp else 0.0
+        self._start()
+        self._last = raw
+        return moved
+
+    def _start(self) -> None:
         self._offset = 0.0
         self._last: float | None = None
         self._behind = 0
@@ -60,7 +68,10 @@ class Clock:
         if known != stamp:
             raw = self._raw(stamp)
             self._cache = (stamp, raw)
-        return None if raw is None else self._forward(raw)
+        if raw is None:
+            return None
+        self._given = self._forward(raw)
+        return self._given
 
     def _raw(self, stamp: str) -> float | None:
         for form in _FORMS:

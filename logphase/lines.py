@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 HEAD = 1 << 16  # bytes of a line that are kept
 HISTORY = 1 << 16  # bytes of popped lines that can be looked at again
+VAST = 1 << 27  # bytes of a log from which on newlines are counted in vectors
+NEWLINE = 0x0A
 _ENDS = re.compile(rb"[\r\n]")
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -115,10 +117,18 @@ class LineSplitter:
 
     def skip(self, size: int) -> None:
         """Pass over `size` pending bytes, which end with a newline."""
-        self._number += self._buffer.count(b"\n", self._start, self._start + size)
+        self._number += self._newlines(size)
         self._start += size
         self._scanned = max(self._scanned, self._start)
         self.offset += size
+
+    def _newlines(self, size: int) -> int:
+        """Newlines in the next `size` bytes; from a size on where its import has paid, numpy counts them."""
+        if self.offset < VAST:
+            return self._buffer.count(b"\n", self._start, self._start + size)
+        import numpy as np
+
+        return int(np.count_nonzero(np.frombuffer(self._buffer, np.uint8, size, self._start) == NEWLINE)) if size else 0
 
     def pop(self) -> Line | None:
         """The next line that is complete, or None. An end at the very end of the buffer waits: it may be half of a CRLF."""

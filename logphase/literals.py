@@ -14,7 +14,7 @@ try:
 except ImportError:  # no wheel for this platform
     _automaton = None  # type: ignore[assignment]
 
-SET = 60  # texts in one automaton: beyond about 64 it loses its vector path, so larger sets are searched in turns
+SET = 45  # texts in one automaton: with more it loses its vector path, so larger sets are searched in turns
 
 
 def finder(texts: Sequence[str], *, compiled: bool = True) -> Callable[[str], list[int]]:

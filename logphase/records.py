@@ -104,9 +104,14 @@ class RecordParser:
         found = self._header(piece.text)
         return bool(piece.outer or (found and found[1].groupdict().get("time")))
 
-    def restart(self) -> None:
-        """A new launch begins: its clock is its own."""
-        self.clock.reset()
+    def restart(self) -> float:
+        """A new launch begins: its clock is its own. Returns by how much the record that began it was moved for the old one's sake."""
+        return self.clock.reset()
+
+    @property
+    def arrival_shift(self) -> float | None:
+        """How far arrival times are from the log's clock; None while no stamp has told."""
+        return self._arrival_shift
 
     def _header(self, text: str) -> tuple[Header, re.Match[str]] | None:
         for header, pattern in self._headers:

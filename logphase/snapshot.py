@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from logphase.gaps import gaps
 from logphase.rules import DEFAULT_PATIENCE_S
 from logphase.spans import Track
-from logphase.timeline import Cause, Evidence, Moment, Startup
+from logphase.timeline import Cause, Evidence, Memory, Moment, Startup
 
 if TYPE_CHECKING:
     from logphase.startups import StartupBuilder
@@ -66,6 +66,9 @@ def snapshot(launch: StartupBuilder) -> Startup:
         budget_s=budget,
         budget_from=budget_from,
         waiting_for="inference" if ready is None and launch.warm_up_skipped and launch.up else "",
+        memory=tuple(
+            Memory(rank, max(0.0, moment - zero), free, phase, line) for rank, moment, free, phase, line in launch.memory if zero is not None
+        ),
         reached=launch.scheduled or bool(launch.arguments_line) or any(rank for rank in launch.ranks),
     )
 

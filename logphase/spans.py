@@ -56,6 +56,12 @@ class OpenSpan:
         if time is not None:
             self.last = time if self.last is None else max(time, self.last)
 
+    def move(self, by: float) -> None:
+        """Put it on another clock: `by` seconds earlier."""
+        self.start = None if self.start is None else self.start - by
+        self.end = None if self.end is None else self.end - by
+        self.last = None if self.last is None else self.last - by
+
     @property
     def duration(self) -> float | None:
         """Seconds, None while it is open or where no clock and no figure is known."""

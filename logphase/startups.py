@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from logphase.timeline import Startup
 
 MAX_RANKS = 1024
+MAX_MEMORY = 20_000
 AFTER_FAILURE = frozenset({Edge.FATAL, Edge.FRAME})
 NO_VALUES = frozenset({"done", "total", "bar_elapsed", "rate", "rank_index"})
 
@@ -57,6 +58,7 @@ class StartupBuilder:
         self.warnings: dict[str, list[Event]] = {}
         self.remarks: list[str] = []
         self.timings: Mapping[str, object] = {}
+        self.memory: list[tuple[str | None, float, float, str, int]] = []  # rank, moment, GB, phase, line
         self.evident = False  # more than a traceback's frames was seen
         self.arrived = False  # its times are arrival times
         self.dated = True
@@ -140,6 +142,18 @@ class StartupBuilder:
         elif edge is Edge.TIMINGS:
             self.timings = event.values
 
+    def move(self, by: float) -> None:
+        """Put it on another clock than the one that it was read with so far: `by` seconds earlier."""
+        self.zero = None if self.zero is None else self.zero - by
+        self.last_time = None if self.last_time is None else self.last_time - by
+        self.arguments_time = None if self.arguments_time is None else self.arguments_time - by
+        time, evidence = self.progress
+        self.progress = (None if time is None else time - by, evidence)
+        for track in self.tracks.values():
+            for spans in track.spans.values():
+                for span in spans:
+                    span.move(by)
+
     def launched(self, event: Event) -> None:
         """A first line of a new process."""
         self.evident = True
@@ -150,6 +164,7 @@ class StartupBuilder:
         """The job's own word of when it began, before the engine's first stamp."""
         self.evident = True
         self.first_line = self.first_line or line
+        self.last_line = max(self.last_line, line)
         self.zero, self.zero_line, self.zero_from = time, line, "process"
         self.phases.track("launch").begin(None, time, line).start = time
 
@@ -248,6 +263,11 @@ class StartupBuilder:
         track.values.update({name: value for name, value in values.items() if name not in NO_VALUES})
         if rank:
             self.past[rank] = record.line
+        free = values.get("avail_mem_gb")
+        if news and isinstance(free, float) and record.time is not None and len(self.memory) < MAX_MEMORY:
+            span = track.open_span(key) or track.open_span(None)
+            moment = span.start + bar.elapsed_s if bar and bar.elapsed_s and span and span.start is not None else record.time
+            self.memory.append((rank, moment, free, name, record.line))
         if news:
             self._advance(event, rank)
 

@@ -87,6 +87,17 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Free memory of a rank's GPU in GB, as a line or a bar printed it `at_s` seconds after the start."""
+
+    rank: str | None
+    at_s: float
+    avail_gb: float
+    phase: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Time between two phases that no evidence names."""
 
@@ -137,6 +148,7 @@ class Startup:
     budget_from: str = ""
     waiting_for: str = ""  # why a server that is up does not count as ready
     reached: bool = True  # something beyond `launch` was seen
+    memory: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
