@@ -45,6 +45,7 @@ class Walk:
         self.records = RecordParser(rules, reference)
         self.matcher = Matcher(rules)
         self.launches = Launches(rules)
+        self.claimed = False  # the engine's own words were seen
         self._until = until
         self._ended = False  # `until` is reached
         self._unknown = 0  # lines since the last known one
@@ -87,11 +88,8 @@ class Walk:
         """What is known now; the unfinished line's bar is looked at too."""
         if not self._ended:
             self._catch_up()
-            for record in self.records.bars(self.lines.tail()):
-                event = self.matcher.feed(record)
-                if event is not None:
-                    self.launches.feed(record, event)
-        seen = [launch for launch in self.launches.all if launch.evident]
+            self._peek()
+        seen = [launch for launch in self.launches.all if launch.evident or (launch.faint and self.claimed)]
         for launch in seen:
             launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
         return Timeline(
@@ -102,6 +100,17 @@ class Walk:
             dropped=self.launches.dropped,
             looked_for=self.rules.claims[:6],
         )
+
+    def _peek(self) -> None:
+        """Bars in the unfinished line are shown, and kept only when it is complete."""
+        for launch in self.launches.running:
+            launch.peeked.clear()
+        for record in self.records.bars(self.lines.tail()):
+            current = self.launches.current(record.source)
+            event = self.matcher.feed(record) if current is not None else None
+            if current is not None and event is not None:
+                current.peeked.clear()
+                current.peek(event)
 
     def _line(self, line: Line) -> None:
         for record in self.records.feed(line):
@@ -125,9 +134,7 @@ class Walk:
         self._align()
         begun = launches.feed(record, event)
         if begun is not None:
-            moved = self.records.restart()
-            if moved and record.time_from == "log":
-                begun.move(moved)
+            begun.move(self.records.restart(record))
         if len(self.records.clock.steps) > self._steps:
             self._steps = len(self.records.clock.steps)
             self._remark(record.line, self.records.clock.steps[-1])
@@ -229,8 +236,8 @@ class Analyzer:
 
     def __init__(self, rules: str | None = None, engine: str | None = None, until: float | None = None, reference: float | None = None) -> None:
         self._extra, self._until, self._reference = rules, until, reference
-        self._walk = self._new(engine or rule_files.available()[0])
-        self._decided = engine is not None
+        self._walk = self._new(engine or rule_files.available(rules)[0])
+        self._decided = self._walk.claimed = engine is not None
         self._held: list[tuple[bytes, float | None]] = []
         self._size = 0
         self._tail = b""
@@ -260,11 +267,12 @@ class Analyzer:
     def _decide(self, data: bytes, at: float | None) -> None:
         """Look for an engine's own words; when it is not the one that was guessed, begin again with what was held."""
         text = self._tail + data[: DECIDE - self._size]
-        engine = _claimed(text)
+        engine = _claimed(text, self._extra)
         if engine is not None and engine != self._walk.rules.engine:
             self._walk = self._new(engine)
             for held, arrived in self._held:
                 self._walk.feed(held, arrived)
+        self._walk.claimed = engine is not None
         self._held.append((data, at))
         self._size += len(data)
         self._tail = text[-64:]
@@ -273,9 +281,9 @@ class Analyzer:
             self._held.clear()
 
 
-def _claimed(text: bytes) -> str | None:
+def _claimed(text: bytes, extra: str | None) -> str | None:
     """The engine whose own words come first."""
-    names = [(claim.encode(), engine) for engine in rule_files.available() for claim in rule_files.claims(engine)]
+    names = [(claim.encode(), engine) for engine in rule_files.available(extra) for claim in rule_files.claims(engine, extra)]
     for start in range(0, len(text), WINDOW):
         window = text[max(0, start - 64) : start + WINDOW]
         found = [(position, -len(claim), engine) for claim, engine in names if (position := window.find(claim)) >= 0]

@@ -30,6 +30,11 @@ def parse(text: str) -> dict[str, object]:
     return found
 
 
+def is_whole(text: str) -> bool:
+    """Whether the line was not cut: then a name that is missing in it has no value."""
+    return text.rstrip()[-1:] in _CLOSE
+
+
 def _items(text: str) -> list[str]:
     """Cut at the commas that stand in no bracket and no quote; an item that the line's end cut is left out."""
     items: list[str] = []

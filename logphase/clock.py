@@ -43,23 +43,28 @@ class Clock:
         self.dated = reference is not None
         self.steps: list[float] = []  # by how much the clock was set back, seconds
         self._given = 0.0  # what was said of the newest stamp
+        self._last: float | None = None
+        self._before: tuple[float, float] | None = None  # the newest stamp before the clock was set back, and its shift
         self._start()
 
-    def reset(self) -> float:
-        """A new process begins: what the old one's clock said does not bind it. Returns by how much its first stamp was moved for that."""
-        stamp, raw = self._cache
-        moved = self._given - raw if raw is not None and stamp else 0.0
+    def reset(self, *, stamped: bool = False) -> float:
+        """A new process begins: what the old one's clock said does not bind it.
+
+        `stamped`: the newest stamp is the new process's first one; then it tells by how much that one was moved for the old one's sake.
+        """
+        raw = self._cache[1] if stamped else None
+        moved = 0.0 if raw is None else self._given - raw
         self._start()
         self._last = raw
         return moved
 
     def _start(self) -> None:
         self._offset = 0.0
-        self._last: float | None = None
+        self._last = None
         self._behind = 0
         self._first_behind = 0.0
         self._newest = 0.0  # the stamp before, as it stands
-        self._before: tuple[float, float] | None = None  # the newest stamp before the clock was set back, and its shift
+        self._before = None
         self._caught = math.inf  # stamps from here on are of the host that leads
 
     def read(self, stamp: str) -> float | None:
@@ -72,6 +77,11 @@ class Clock:
             return None
         self._given = self._forward(raw)
         return self._given
+
+    def peek(self, stamp: str) -> float | None:
+        """What a stamp says as things stand, without taking note of it."""
+        raw = self._raw(stamp)
+        return None if raw is None else max(raw + self._offset, raw + self._offset if self._last is None else self._last)
 
     def _raw(self, stamp: str) -> float | None:
         for form in _FORMS:

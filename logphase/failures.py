@@ -56,6 +56,10 @@ class Failures:
         """The phase that another line of the same traceback names."""
         return next((candidate.phase for candidate in self._candidates if candidate.trace == trace and candidate.phase), None)
 
+    def holds(self, line: int) -> bool:
+        """Whether a line is one of them."""
+        return any(candidate.line == line for candidate in self._candidates)
+
     @property
     def certain(self) -> bool:
         """Whether one of them leaves no doubt."""

@@ -14,7 +14,7 @@ from logphase.phases import MOVES
 from logphase.startups import StartupBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from logphase.events import Event
     from logphase.records import Record
@@ -43,6 +43,11 @@ class Launches:
     def current(self, source: str | None) -> StartupBuilder | None:
         """The launch that a source's lines belong to now."""
         return self._current.get(source)
+
+    @property
+    def running(self) -> Collection[StartupBuilder]:
+        """The newest launch of each source."""
+        return self._current.values()
 
     @property
     def settled(self) -> bool:
@@ -120,13 +125,14 @@ class Launches:
 
     def _arguments(self, event: Event, launch: StartupBuilder | None) -> StartupBuilder:
         record = event.record
-        found = arguments.parse(str(event.values.get("arguments", record.message)))
+        text = str(event.values.get("arguments", record.message))
+        found = arguments.parse(text)
         if launch is not None and launch.arguments_line and not self._same_launch(event, found, launch):
             launch = None
         if launch is None or (launch.arguments_line == 0 and _beyond(launch)):
             launch = self._new(record)
         launch.see(record)
-        launch.set_arguments(event, found)
+        launch.set_arguments(event, found, whole=arguments.is_whole(text))
         return launch
 
     def _same_launch(self, event: Event, found: Mapping[str, object], launch: StartupBuilder) -> bool:

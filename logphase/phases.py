@@ -6,6 +6,7 @@ tracks of a launch's phases and answers three questions: which phase does a line
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from logphase.rules import Edge
@@ -27,6 +28,7 @@ class Phases:
         self.rules = rules
         self.tracks: dict[str, Track] = {}
         self.arguments: Mapping[str, object] = {}
+        self.arguments_whole = False
         self._pending: Progress | None = None  # a bar without description that came before its phase's begin
 
     def track(self, name: str) -> Track:
@@ -50,7 +52,10 @@ class Phases:
 
     def argument_is(self, readings: Mapping[str, str]) -> bool:
         """Whether the arguments line gives one of these names the value that stands beside it."""
-        return any(name in self.arguments and str(self.arguments[name]) == value for name, value in readings.items())
+        return any(
+            str(self.arguments[name]) == value if name in self.arguments else self.arguments_whole and value == "None"
+            for name, value in readings.items()
+        )
 
     # --- which phase does a line mean
 
@@ -88,7 +93,6 @@ class Phases:
             track = self.tracks[max(open_)[1]]
             if not (track.by_bar and _is_new(track.progress, event)):
                 return track.rule.id
-            track.settle(event.record.time, event.record.line, every=True)
         return next((name for name in chain if name not in self.tracks or not self.tracks[name].spans), chain[-1])
 
     def _of_plain_bar(self, event: Event) -> str | None:
@@ -98,11 +102,15 @@ class Phases:
             (track.rule.nested, track.begun, name) for name, track in self.tracks.items() if track.is_open() and track.rule.process == "scheduler"
         ]
         if not open_:
-            self._pending = Progress(int(event.values["done"]), total, "steps", line=event.record.line)
             return None
         track = self.tracks[max(open_)[2]]
         same = track.progress is not None and track.progress.total == total
         return track.rule.id if same or not track.by_bar else None
+
+    def keep(self, event: Event) -> None:
+        """Keep a bar that belongs to no phase yet: one that begins next may take it."""
+        if event.rule.phase == "open" and "done" in event.values:
+            self._pending = bar_progress(event, "steps")
 
     # --- what does a begin do
 
@@ -124,7 +132,7 @@ class Phases:
         track.begin(key, start, record.line, explicit=explicit, came_from="arrival" if record.time_from == "arrival" else "clock")
         if explicit and not phase.nested and phase.process == "scheduler":
             if self._pending is not None and track.progress is None:
-                track.progress = Progress(self._pending.done, self._pending.total, phase.unit, line=self._pending.line)
+                track.progress = replace(self._pending, unit=phase.unit)
             self._pending = None
 
     def _leave_others(self, track: Track, ranks: set[str | None], record: Record) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BAR = re.compile(r"(?<!\d)\d{1,12}/\d{1,12} \[\d[\d:]*<[\d:?]+[^\]\r\n]{0,80}\]")
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_ANY_STAMP = re.compile(r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d+)?)")
+STAMP_WITHIN = 80  # characters from a line's start in which an unknown prefix has its stamp
 _QUARTER_S = 900.0  # time zones differ by quarters of an hour
 
 
@@ -84,6 +86,9 @@ class RecordParser:
                 continue
             source = piece.source if piece.source is not None else self._source
             time, came_from = self._moment(piece)
+            outer = self.outer_clock.peek(piece.outer) if piece.outer else None
+            if outer is not None:
+                time, came_from = outer - (self._outer_shift or 0.0), "outer"
             for part in _states(piece.text):
                 if has_bar(part):
                     yield Record(
@@ -104,9 +109,9 @@ class RecordParser:
         found = self._header(piece.text)
         return bool(piece.outer or (found and found[1].groupdict().get("time")))
 
-    def restart(self) -> float:
-        """A new launch begins: its clock is its own. Returns by how much the record that began it was moved for the old one's sake."""
-        return self.clock.reset()
+    def restart(self, record: Record) -> float:
+        """A record began a new launch: its clock is its own. Tells by how much that record was moved for the old one's sake."""
+        return self.clock.reset(stamped=record.time_from == "log")
 
     @property
     def arrival_shift(self) -> float | None:
@@ -122,7 +127,7 @@ class RecordParser:
 
     def _records(self, piece: Piece) -> Iterator[Record]:
         states = _states(piece.text)
-        if len(states) > 1 and self._header(piece.text):
+        if len(states) > 1 and (states[0].startswith("{") or self._header(piece.text)):
             states = [piece.text]  # a record that quotes bars
         for index, part in enumerate(states):
             own = replace(piece, text=part) if len(states) > 1 else piece
@@ -185,6 +190,8 @@ class RecordParser:
                 self._arrival_shift = lag if self._arrival_shift is None else min(lag, self._arrival_shift)
         elif outer is not None:
             time, came_from = outer - (self._outer_shift or 0.0), "outer"
+        elif not self.headed and (found := _ANY_STAMP.search(piece.text, 0, STAMP_WITHIN)):  # a prefix that no header knows
+            time, came_from = self.clock.read(f"{found[1]}-{found[2]}-{found[3]} {found[4]}"), "log"
         if time is None:
             time, came_from = self._moment(piece)
         if came_from != "near":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from logphase.gaps import gaps
+from logphase.phases import bar_progress
 from logphase.rules import DEFAULT_PATIENCE_S
 from logphase.spans import Track
 from logphase.timeline import Cause, Evidence, Memory, Moment, Startup
@@ -66,6 +68,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
         budget_s=budget,
         budget_from=budget_from,
         waiting_for="inference" if ready is None and launch.warm_up_skipped and launch.up else "",
+        worker=launch.worker,
         memory=tuple(
             Memory(rank, max(0.0, moment - zero), free, phase, line) for rank, moment, free, phase, line in launch.memory if zero is not None
         ),
@@ -81,6 +84,10 @@ def _moment(launch: StartupBuilder, time: float | None, line: int) -> Moment:
 def _phases(launch: StartupBuilder) -> tuple[Phase, ...]:
     order = {name: number for number, name in enumerate(launch.rules.phases)}
     tracks = dict(launch.tracks)
+    for name, event in launch.peeked.items():
+        if name not in tracks:
+            line = event.record.line
+            tracks[name] = Track(launch.rules.phases[name], first_line=line, last_line=line)
     failed = launch.failed_in()
     if failed is not None:
         track = tracks.get(failed)
@@ -90,10 +97,13 @@ def _phases(launch: StartupBuilder) -> tuple[Phase, ...]:
             track.first_line = track.last_line = cause.line if cause else 0
             tracks[failed] = track
     phases = []
+    between = launch.failed_between()
     for name in sorted(tracks, key=lambda name: (tracks[name].first_line, order[name])):
         track = tracks[name]
         ranks = () if launch.ready is not None else tuple(launch.ranks)
-        phases.append(track.phase(launch.zero, ranks, launch.past, failed=name == failed))
+        if name in launch.peeked:
+            track = replace(track, progress=bar_progress(launch.peeked[name], track.rule.unit))
+        phases.append(track.phase(launch.zero, ranks, launch.past, failed=name == failed and not between))
     return tuple(phases)
 
 
@@ -126,7 +136,8 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...]) -> tuple[str, .
         found.append(f"{first.record.text.strip()[:300]} (line {first.record.line}{more}).{remedy}")
     hint = launch.rules.hints.get("bars_only", "")
     spans = [span for track in launch.tracks.values() if track.rule.process == "scheduler" for spans in track.spans.values() for span in spans]
-    if hint and spans and not launch.arguments_line and not any(span.explicit for span in spans):
+    bars = any(track.progress is not None for track in launch.tracks.values())
+    if hint and bars and spans and not launch.arguments_line and not any(span.explicit for span in spans):
         found.append(hint)
     found += _disagreements(launch, phases)
     if launch.lost_ranks:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from logphase.timeline import Startup
 
 MAX_RANKS = 1024
+CAUSE_ITSELF = 3  # strength of a fatal rule that names the cause
 MAX_MEMORY = 20_000
 AFTER_FAILURE = frozenset({Edge.FATAL, Edge.FRAME})
 NO_VALUES = frozenset({"done", "total", "bar_elapsed", "rate", "rank_index"})
@@ -51,6 +52,7 @@ class StartupBuilder:
         self.arguments_time: float | None = None
         self.scheduled = False  # a scheduler has spoken
         self.up: Evidence | None = None  # HTTP listens
+        self.worker = False  # ready as a node without HTTP
         self.word: Event | None = None  # of readiness, where no warm-up ran
         self.evidence: list[Evidence] = []  # of inference and readiness
         self.ready: Moment | None = None
@@ -58,8 +60,10 @@ class StartupBuilder:
         self.warnings: dict[str, list[Event]] = {}
         self.remarks: list[str] = []
         self.timings: Mapping[str, object] = {}
+        self.peeked: dict[str, Event] = {}  # bars in an unfinished line
         self.memory: list[tuple[str | None, float, float, str, int]] = []  # rank, moment, GB, phase, line
-        self.evident = False  # more than a traceback's frames was seen
+        self.evident = False  # more than a traceback was seen
+        self.faint = False  # a traceback was seen, which may be any program's
         self.arrived = False  # its times are arrival times
         self.dated = True
         self._frames: dict[int, str] = {}
@@ -120,7 +124,9 @@ class StartupBuilder:
         edge = event.rule.edge
         if self.stop is not None or (self.failures.certain and edge not in AFTER_FAILURE):
             return
-        self.evident = self.evident or edge is not Edge.FRAME
+        faint = edge is Edge.FRAME or (edge is Edge.FATAL and event.rule.provisional and event.rule.strength < CAUSE_ITSELF)
+        self.faint = self.faint or (faint and edge is Edge.FATAL)
+        self.evident = self.evident or not faint
         rank = self._rank(event)
         if edge in MOVES:
             self._move(event, rank)
@@ -149,10 +155,19 @@ class StartupBuilder:
         self.arguments_time = None if self.arguments_time is None else self.arguments_time - by
         time, evidence = self.progress
         self.progress = (None if time is None else time - by, evidence)
+        self.memory = [(rank, moment - by, *rest) for rank, moment, *rest in self.memory]  # type: ignore[misc]
         for track in self.tracks.values():
             for spans in track.spans.values():
                 for span in spans:
                     span.move(by)
+
+    def peek(self, event: Event) -> None:
+        """A bar's state in an unfinished line, to show with the next value: nothing is kept of it."""
+        if self.over or self.ready is not None or event.rule.edge is not Edge.PROGRESS or "total" not in event.values:
+            return
+        name = self.phases.meant(event, None)
+        if name is not None:
+            self.peeked[name] = event
 
     def launched(self, event: Event) -> None:
         """A first line of a new process."""
@@ -168,17 +183,19 @@ class StartupBuilder:
         self.zero, self.zero_line, self.zero_from = time, line, "process"
         self.phases.track("launch").begin(None, time, line).start = time
 
-    def set_arguments(self, event: Event, arguments: Mapping[str, object]) -> None:
+    def set_arguments(self, event: Event, arguments: Mapping[str, object], *, whole: bool) -> None:
         """The arguments line: launch is over, the processes are spawned."""
         record = event.record
         self.evident = True
-        self.phases.arguments = self.phases.arguments or arguments
+        if not self.phases.arguments:
+            self.phases.arguments, self.phases.arguments_whole = arguments, whole
         self.arguments_line = record.line
         self.arguments_time = record.time
         launch = self.phases.track("launch")
         if launch.open_span(None) is None and not launch.is_done(None):
             launch.begin(None, self.zero, self.first_line)
-        launch.end(None, record.time, record.line, None, None)
+        if launch.open_span(None) is not None:
+            launch.end(None, record.time, record.line, None, None)
         if not self.scheduled:
             self.phases.track("spawn").begin(None, record.time, record.line)
         self._advance(event, None)
@@ -206,9 +223,13 @@ class StartupBuilder:
         number = event.values.get("rank_index", record.alias)
         if number is not None:
             return self._by_number(int(number)) or record.rank or None
-        if record.header is None and record.owner is not None and event.rule.edge in AFTER_FAILURE:
+        if record.header is None and record.owner is not None and event.rule.edge in AFTER_FAILURE and self._is_trace(record.owner):
             return record.rank or record.owner.rank or self._alias_of(record.owner)
         return record.rank or None
+
+    def _is_trace(self, owner: Record) -> bool:
+        """Whether what follows a record is its traceback: then it is about the record's rank."""
+        return "Traceback" in owner.message or self.failures.holds(owner.line)
 
     def _alias_of(self, record: Record) -> str | None:
         return None if record.alias is None else self._by_number(record.alias)
@@ -239,7 +260,10 @@ class StartupBuilder:
     def _move(self, event: Event, rank: str | None) -> None:
         rule, record, values = event.rule, event.record, event.values
         name = self.phases.meant(event, rank)
-        if name is None or self.ready is not None:  # a server that captures graphs again while it serves is not starting
+        if name is None:
+            self.phases.keep(event)
+            return
+        if self.ready is not None:  # a server that captures graphs again while it serves is not starting
             return
         track = self.phases.track(name)
         phase = track.rule
@@ -303,11 +327,18 @@ class StartupBuilder:
             return self.phases.again(frame, cause.rank)
         return self.failures.named(cause.trace) or cause.during
 
+    def failed_between(self) -> bool:
+        """Whether no line names the phase of the failure and the last one had ended."""
+        cause = self.failures.cause
+        if cause is None or cause.phase or self._frames.get(cause.trace) or self.failures.named(cause.trace):
+            return False
+        return cause.during is None or not self.tracks[cause.during].is_open()
+
     def _ready(self, event: Event) -> None:
         """The engine's word counts when a warm-up ran before it; without one only a request that was answered does."""
         rule, record = event.rule, event.record
-        if self.ready is not None:
-            return
+        if self.ready is not None or (rule.edge is Edge.WORKER_READY and self.arguments.get("node_rank") == 0):
+            return  # a worker's lines in the head node's log
         http = self.tracks.get("http")
         before_http = rule.edge is Edge.READY and not self.arguments and http is not None and http.is_open()
         if rule.inference:
@@ -321,6 +352,7 @@ class StartupBuilder:
             return
         else:
             self.evidence.append(_evidence(rule.id, record, record.rank))
+        self.worker = rule.edge is Edge.WORKER_READY
         after = None if record.time is None or self.zero is None else record.time - self.zero
         self.ready = Moment(record.time, record.line, "log", after)
         for track in self.tracks.values():

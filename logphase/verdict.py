@@ -78,9 +78,10 @@ def _failed(startup: Startup) -> Verdict:
     elif never:
         summary = f"Never started: {quote(cause.text)} (line {cause.line})."
     else:
-        during = f" in {where}" if where else ""
+        ended = any(phase.id == startup.failed_in and phase.status == "done" for phase in startup.phases)
+        during = f" {'after' if ended else 'in'} {where}" if where else ""
         summary = f"Crashed{during}{rank}: {quote(cause.text)} (line {cause.line})."
-    phase = startup.failed_in
+    phase = startup.failed_in or ("launch" if never else None)
     if startup.ready is not None:
         phase = "serving" if phase is None or phase not in ("serving", "shutdown") else phase
     from logphase.timeline import Evidence
@@ -92,7 +93,11 @@ def _failed(startup: Startup) -> Verdict:
 def _stopped(startup: Startup) -> Verdict:
     stop = startup.stop_evidence[0] if startup.stop_evidence else None
     line = f" ({quote(stop.text)}, line {stop.line})" if stop else ""
-    before = f"was ready after {duration(startup.ready.after_s)}, then " if startup.ready else "before it was ready, "
+    before = "its startup is not in this log, "
+    if startup.ready:
+        before = f"was ready after {duration(startup.ready.after_s)}, then "
+    elif len(startup.phases) > 1:
+        before = "before it was ready, "
     summary = f"Stopped on request: {before}terminated{line}."
     return Verdict(State.STOPPED, "shutdown", summary, None, (*startup.stop_evidence, *startup.ready_evidence))
 
@@ -101,7 +106,8 @@ def _ready(startup: Startup) -> Verdict:
     ready = startup.ready
     assert ready is not None
     after = f" after {duration(ready.after_s)}" if ready.after_s is not None else ""
-    return Verdict(State.READY, "serving", f"Ready{after}: inference worked (line {ready.line}).", None, startup.ready_evidence)
+    how = "this node's ranks are up; the head node serves" if startup.worker else "inference worked"
+    return Verdict(State.READY, "serving", f"Ready{after}: {how} (line {ready.line}).", None, startup.ready_evidence)
 
 
 def _running(startup: Startup, now: float | None, *, live: bool) -> Verdict:

@@ -57,17 +57,15 @@ class Unwrapper:
             self._inherited = piece
         else:
             piece = replace(self._inherited, line=line.number, text=line.text, at=line.at, raw=line.text, partial=self._inherited.partial)
-        if self._held is not None:
-            held, self._held = self._held, None
-            piece = replace(piece, line=held.line, text=(held.text + piece.text)[:PARTIAL], raw=(held.raw + piece.text)[:PARTIAL])
-        *whole, last = _ENDS.split(piece.text) if "\n" in piece.text or "\r" in piece.text else [piece.text]
-        for text in whole:
-            if text:
-                yield replace(piece, text=text)
-        if piece.partial and line.end:
-            self._held = replace(piece, text=last)
-        elif last or piece.source is not None:  # a prefix alone says whose the next line is
-            yield replace(piece, text=last)
+        held, self._held = self._held, None
+        first = piece if held is None else _joined(held, piece)
+        texts = _ENDS.split(first.text) if "\n" in first.text or "\r" in first.text else [first.text]
+        for index, text in enumerate(texts, 1):
+            own = replace(first if index == 1 else piece, text=text)  # what stands behind a return was said when the rest came
+            if index == len(texts) and piece.partial and line.end:
+                self._held = own
+            elif text or (index == len(texts) and piece.source is not None):  # a prefix alone says whose the next line is
+                yield own
 
     def close(self) -> Piece | None:
         """The record whose last part never came."""
@@ -102,6 +100,13 @@ class Unwrapper:
             if peeled is not None:
                 return peeled
         return None
+
+
+def _joined(held: Piece, piece: Piece) -> Piece:
+    """A record's first part with its next one: where and when it began is the first one's."""
+    return replace(
+        piece, line=held.line, outer=held.outer, at=held.at, text=(held.text + piece.text)[:PARTIAL], raw=(held.raw + piece.text)[:PARTIAL]
+    )
 
 
 def _from_pattern(piece: Piece, wrapper: Wrapper) -> Piece | None:

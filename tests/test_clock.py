@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import itertools
 from datetime import UTC, datetime
 
 import pytest
@@ -54,7 +55,8 @@ def test_forms(text: str, expected: float) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "yesterday", "2026-13-30 01:37:38", "2026-00-30 01:37:38", "2026-11-31 01:37:38", "2026-02-29 01:00:00", "2026-11-30 25:37:38",
-     "2026-11-30 01:60:38", "0000-11-30 01:37:38", "9999-12-31 23:59:59", "Foo 12 01:02:03", "99:99:99", "02-31 01:02:03", "02-30 01:02:03"],
+     "2026-11-30 01:60:38", "0000-11-30 01:37:38", "9999-12-31 23:59:59", "Foo 12 01:02:03", "99:99:99", "02-31 01:02:03",
+     "02-30 01:02:03"],
 )  # fmt: skip
 def test_no_stamp(text: str) -> None:
     """What is no moment gives none, and does not bind what follows."""
@@ -133,7 +135,12 @@ def test_new_year_before_the_reference() -> None:
     """The reference's year is the last stamp's, so the first stamps are of the year before."""
     found = read("12-31 23:59:58|12-31 23:59:59|01-01 00:00:01|01-02 00:00:00", seconds(2026, 1, 2, 1))
 
-    assert [seconds(2025, 12, 31, 23, 59, 58), seconds(2025, 12, 31, 23, 59, 59), seconds(2026, 1, 1, 0, 0, 1), seconds(2026, 1, 2)] == found
+    assert [
+        seconds(2025, 12, 31, 23, 59, 58),
+        seconds(2025, 12, 31, 23, 59, 59),
+        seconds(2026, 1, 1, 0, 0, 1),
+        seconds(2026, 1, 2),
+    ] == found
 
 
 @pytest.mark.parametrize("reference", [None, seconds(2024, 3, 1, 12), seconds(2024, 2, 29, 12)])
@@ -208,11 +215,21 @@ def test_another_launch_starts_afresh() -> None:
     """What the old process's clock said does not bind the new one."""
     clock = Clock()
     clock.read("2026-01-01 10:00:00")
-    clock.reset()
 
+    assert 0.0 == clock.reset()
     assert seconds(2026, 1, 1, 9) == clock.read("2026-01-01 09:00:00")
     assert seconds(2026, 1, 1, 9, 0, 1) == clock.read("2026-01-01 09:00:01")
     assert [] == clock.steps
+
+
+def test_the_stamp_that_begins_a_launch() -> None:
+    """The stamp with which a new process begins is known as such only after it was read: then it tells how far it was moved."""
+    clock = Clock()
+    clock.read("2026-01-01 10:00:00")
+
+    assert seconds(2026, 1, 1, 10) == clock.read("2026-01-01 09:00:00")
+    assert 3600.0 == clock.reset(stamped=True)
+    assert seconds(2026, 1, 1, 9, 0, 1) == clock.read("2026-01-01 09:00:01")
 
 
 @given(steps=st.lists(st.integers(-4000, 4000), min_size=1, max_size=60))
@@ -241,5 +258,5 @@ def test_after_a_step_back_the_pace_is_kept(back: int, pace: int) -> None:
     assert None not in found
     settled = [moment for moment in found[SETTLED - 1 :] if moment is not None]
 
-    assert [pace] * (len(settled) - 1) == [round(after - before) for before, after in zip(settled, settled[1:], strict=False)]
+    assert [pace] * (len(settled) - 1) == [round(after - before) for before, after in itertools.pairwise(settled)]
     assert settled[0] >= start

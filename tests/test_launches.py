@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from logphase import launches as module
 from logphase import rules
 from logphase.analyzer import Walk
 from logphase.startups import MAX_RANKS
-from logphase.timeline import Startup, Timeline
 
-SMALL = rules._assemble("small", [(Path(__file__).with_name("small.toml"), True)])
+if TYPE_CHECKING:
+    import pytest
+
+    from logphase.timeline import Startup, Timeline
+
+SMALL = rules.of_file(str(Path(__file__).with_name("small.toml")))
 
 
 def stamp(second: float, rank: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from logphase.lines import HEAD, HISTORY, Line, LineSplitter, clean
 
 NASTY = [
-    b"a", b"bc", b"\n", b"\r", b"\r\n", b"\r\r\n", b"\n\n", b"\x00", b"\x00\x00\x00", b"\xff", b"\xc3\xa9", b"\xe2\x96\x88", b"\xc3", b"\x88",
-    b"\x1b[31m", b"\x1b[0m", b"\x1b]0;title\x07", b"\x1b", b"\t", b" ", b"\xef\xbb\xbf", b"x" * 70, b"[2026-01-02 03:04:05] ",
+    b"a", b"bc", b"\n", b"\r", b"\r\n", b"\r\r\n", b"\n\n", b"\x00", b"\x00\x00\x00", b"\xff", b"\xc3\xa9", b"\xe2\x96\x88", b"\xc3",
+    b"\x88",     b"\x1b[31m", b"\x1b[0m", b"\x1b]0;title\x07", b"\x1b", b"\t", b" ", b"\xef\xbb\xbf", b"x" * 70, b"[2026-01-02 03:04:05] ",
 ]  # fmt: skip
 CASES = {
     "newlines": b"one\ntwo\n",
@@ -53,7 +54,7 @@ def split(*chunks: bytes) -> list[Line]:
 def chunked(data: bytes, cuts: list[int]) -> list[bytes]:
     """The data cut at these places."""
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return [data[begin:end] for begin, end in zip(places, places[1:], strict=False)]
+    return [data[begin:end] for begin, end in pairwise(places)]
 
 
 def texts(*chunks: bytes) -> list[tuple[int, str]]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from logphase import rules
 from logphase.lines import Line, LineSplitter
 from logphase.records import RecordParser
-from logphase.rules import Wrapper
 from logphase.wrappers import PARTIAL, Piece, Unwrapper
 
+if TYPE_CHECKING:
+    from logphase.rules import Wrapper
+
 STAMP = "[2026-11-30 01:02:03 TP0] "
-BUNDLED = {wrapper.id: wrapper for wrapper in rules.load("sglang").wrappers}
+BUNDLED = {wrapper.id: wrapper for wrapper in rules.load("sglang", examples=True).wrappers}
 EXAMPLES = [(wrapper, text) for wrapper in BUNDLED.values() for text in wrapper.examples]
 
 
@@ -50,7 +53,9 @@ def test_example(wrapper: Wrapper, text: str) -> None:
     assert text == piece.raw
 
 
-@pytest.mark.parametrize("text", [text for _, text in EXAMPLES if "Load weight begin" in text or "Init torch" in text or "fired up" in text])
+@pytest.mark.parametrize(
+    "text", [text for _, text in EXAMPLES if "Load weight begin" in text or "Init torch" in text or "fired up" in text]
+)
 def test_example_peels_to_the_record(text: str) -> None:
     """Below the wrappers of an example stands the engine's own record."""
     parser = RecordParser(rules.load("sglang"))
@@ -91,7 +96,9 @@ def test_segments_inherit() -> None:
     """Behind a carriage return the wrapper of the line's head holds on."""
     found = pieces("sglang-1  | 1/3\r2/3\r3/3\nsglang-2  | x\n")
 
-    assert [("1/3", "sglang-1"), ("2/3", "sglang-1"), ("3/3", "sglang-1"), ("x", "sglang-2")] == [(piece.text, piece.source) for piece in found]
+    assert [("1/3", "sglang-1"), ("2/3", "sglang-1"), ("3/3", "sglang-1"), ("x", "sglang-2")] == [
+        (piece.text, piece.source) for piece in found
+    ]
 
 
 def test_parts_are_joined() -> None:
@@ -127,6 +134,13 @@ def test_parts_without_end_stay_small() -> None:
     assert [PARTIAL] == [len(piece.text) for piece in found]
 
 
+def test_a_part_keeps_its_own_time() -> None:
+    """A record in parts was said when its first part was, what stands behind a return when the part came that holds it."""
+    found = pieces(cri("1/3", "P", 3) + cri("\r2/", "P", 40) + cri("3", "F", 41))
+
+    assert [("1/3", "03", 1), ("2/3", "40", 2)] == [(piece.text, (piece.outer or "")[17:19], piece.line) for piece in found]
+
+
 def docker(log: str) -> str:
     return json.dumps({"log": log, "stream": "stderr", "time": "2026-11-30T01:02:03.123456789Z"}) + "\n"
 
@@ -155,7 +169,16 @@ def test_json_with_several_lines() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"log":', '{"log": 5}', '{"log": null, "time": 3}', '["log":]', '{"msg": {"a": 1}}', "{" * 5000 + '"log":', "[" * 60000 + '"log":', '"log":'],
+    [
+        '{"log":',
+        '{"log": 5}',
+        '{"log": null, "time": 3}',
+        '["log":]',
+        '{"msg": {"a": 1}}',
+        "{" * 5000 + '"log":',
+        "[" * 60000 + '"log":',
+        '"log":',
+    ],
 )
 def test_not_json(text: str) -> None:
     """What only looks like JSON stays as it is, however deep."""
