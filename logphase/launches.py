@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_STARTUPS = 10_000
 SAME_S = 2.0  # an arguments line that comes again within this is the same launch's
+DRAIN_S = 120.0  # a server that was up says its last lines within this
 LATE_S = 30.0  # what the other ranks say so long after a failure is no new launch
 LATE = frozenset({Edge.SERVING, Edge.READY, Edge.STOP, Edge.HEARTBEAT, Edge.NOTE, Edge.WARN})  # of an old server, behind a new launch
 BEGINS = MOVES | {Edge.FATAL, Edge.STOP, Edge.READY, Edge.WORKER_READY, Edge.TIMINGS, Edge.FRAME}
@@ -117,7 +118,9 @@ class Launches:
     def _late(self, record: Record, event: Event | None, launch: StartupBuilder) -> StartupBuilder | None:
         """The old server, if it is the one that still speaks while the new one has said no more than that it begins."""
         previous = self._previous.get(record.source)
-        if previous is None or _beyond(launch):
+        if previous is None or previous.ready is None or _beyond(launch):
+            return None
+        if record.time is not None and previous.last_time is not None and record.time - previous.last_time > DRAIN_S:
             return None
         if record.rank or (event is not None and event.rule.edge in LATE and event.rule.phase not in ("launch", "download")):
             return previous

@@ -1,302 +1,212 @@
-"""TOML -> RuleSet: what an engine's lines look like and mean. The only module of the core that reads files, once, at the start.
+"""Rule files -> RuleSet: what an engine's lines look like and mean. The only module of the core that has files read, once, at the start.
 
-The format is described in docs/writing-rules.md. Bundled patterns are compiled with `re` (they are checked in CI); patterns of
-other files with `regex`, each search under a time limit, so that no rule file can hang a watch.
+The format is described in docs/writing-rules.md. What comes with logphase counts least, over it the user's own files, over these what
+`--rules` names: each layer may add, replace by id, and switch off.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from logphase import rulefiles
 from logphase.errors import RuleError
+from logphase.rulefiles import BUNDLED, COMMON, FORMAT, Table
+from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Fingerprint, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
-FORMAT = 1
-TIMEOUT_S = 0.05  # of one search with a pattern that is not ours
-DEFAULT_PATIENCE_S = 600.0
+__all__ = [
+    "DEFAULT_PATIENCE_S", "FORMAT", "Edge", "Fingerprint", "Header", "PhaseRule", "Rule", "RuleSet", "Wrapper",
+    "assemble", "available", "claims", "compiled", "load", "of_file", "tables",
+]  # fmt: skip
 
-
-class Edge(StrEnum):
-    """What a rule's line does to the timeline."""
-
-    LAUNCH = "launch"
-    ARGUMENTS = "arguments"
-    BEGIN = "begin"
-    END = "end"
-    POINT = "point"
-    PROGRESS = "progress"
-    READY = "ready"
-    WORKER_READY = "worker-ready"
-    FATAL = "fatal"
-    FRAME = "frame"
-    STOP = "stop"
-    WARN = "warn"
-    NOTE = "note"
-    HEARTBEAT = "heartbeat"
-    SERVING = "serving"
-    TIMINGS = "timings"
-
-
-class Pattern(Protocol):
-    """What `re` and the timed wrapper of `regex` have in common here."""
-
-    def match(self, text: str, /) -> Any: ...  # noqa: ANN401 - a match object of either library
-    def search(self, text: str, /) -> Any: ...  # noqa: ANN401
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """How a line of the engine starts."""
-
-    id: str
-    pattern: str
-    time: str = ""
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """What another program puts in front of a line."""
-
-    id: str
-    pattern: str = ""
-    format: str = ""
-    contains: str = ""
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    newline: bool = False  # the message holds its newline: without one it goes on in the next line
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseRule:
-    """A phase as the rule file defines it; times in seconds."""
-
-    id: str
-    title: str
-    patience_s: float = DEFAULT_PATIENCE_S
-    why: str = ""
-    process: str = "scheduler"
-    nested: bool = False
-    ranks: str = "all"
-    again: str = ""
-    past: tuple[str, ...] = ()
-    again_after: tuple[str, ...] = ()
-    again_unless: Mapping[str, str] = field(default_factory=dict)
-    begins_at_end_of: tuple[str, ...] = ()
-    unit: str = "steps"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One wording and what it means; see docs/writing-rules.md for each field."""
-
-    id: str
-    phase: str
-    edge: Edge
-    contains: tuple[str, ...]
-    pattern: str
-    types: Mapping[str, str] = field(default_factory=dict)
-    again: bool = True
-    opens: str = ""
-    opens_unless: Mapping[str, str] = field(default_factory=dict)
-    scope: str = "startup"
-    inference: bool = False
-    since: str = ""
-    until: str = ""
-    source: str = ""
-    strength: int = 2
-    provisional: bool = False
-    traceback: bool = False
-    examples: tuple[str, ...] = ()
-    counterexamples: tuple[str, ...] = ()
-    remedy: str = ""
-    where: str = ""
-    trusted: bool = True
-
-    def match(self, message: str) -> Any:  # noqa: ANN401
-        """Match at the start of a message; None when it does not fit (or an untrusted pattern ran out of time)."""
-        return compiled(self.pattern, self.trusted).match(message)
-
-    def search(self, line: str) -> Any:  # noqa: ANN401
-        """Search the whole line, for logs whose prefix no header knows."""
-        return compiled(self.pattern.removeprefix("^"), self.trusted).search(line)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """An engine's rules, ready for use; rules in the order in which they are tried."""
-
-    engine: str
-    tested_with: tuple[str, ...]
-    claims: tuple[str, ...]
-    headers: tuple[Header, ...]
-    wrappers: tuple[Wrapper, ...]
-    phases: Mapping[str, PhaseRule]
-    rules: tuple[Rule, ...]
-    hints: Mapping[str, str] = field(default_factory=dict)
-
-
-class _Timed:
-    """A `regex` pattern whose searches end after TIMEOUT_S: then the line counts as not matched."""
-
-    def __init__(self, pattern: str) -> None:
-        import regex
-
-        self._pattern = regex.compile(pattern)
-
-    def match(self, text: str, /) -> Any:  # noqa: ANN401
-        try:
-            return self._pattern.match(text, timeout=TIMEOUT_S)
-        except TimeoutError:
-            return None
-
-    def search(self, text: str, /) -> Any:  # noqa: ANN401
-        try:
-            return self._pattern.search(text, timeout=TIMEOUT_S)
-        except TimeoutError:
-            return None
+DEFAULT_ENGINE = "sglang"
 
 
 @cache
-def compiled(pattern: str, trusted: bool = True) -> Pattern:  # noqa: FBT001, FBT002 - a cache key, called from two places
-    """Compile at first use: a startup touches a third of the rules."""
-    return re.compile(pattern) if trusted else _Timed(pattern)
+def _known(given: str | None, user: str) -> tuple[str, ...]:  # noqa: ARG001 - the cache's key
+    bundled = {table.folder for table in rulefiles.bundled()} - {COMMON}
+    added = {_engine(table) for table in rulefiles.layers(given)} - {""}
+    return tuple(sorted(bundled | added, key=lambda name: (name != DEFAULT_ENGINE, name)))
 
 
-def home() -> Path:
-    """The bundled rules: inside the package when installed, beside it in a checkout."""
-    inside = Path(__file__).with_name("rules")
-    return inside if inside.is_dir() else Path(__file__).parent.parent / "rules"
+def available(extra: str | None = None) -> tuple[str, ...]:
+    """Names of the engines, those of `extra` and of the user's own files too; the first one is the default."""
+    return _known(extra, str(rulefiles.user_folder()))
 
 
-@cache
-def available() -> tuple[str, ...]:
-    """Names of the bundled engines; the first one is the default."""
-    names = sorted(path.parent.name for path in home().glob("*/engine.toml"))
-    return tuple(sorted(names, key=lambda name: name != "sglang"))
-
-
-@cache
-def claims(engine: str) -> tuple[str, ...]:
+def claims(engine: str, extra: str | None = None) -> tuple[str, ...]:
     """Texts that only this engine writes."""
-    return _strings(_read(home() / engine / "engine.toml").get("claims", []))
+    tables = (*rulefiles.layers(extra), *rulefiles.bundled())
+    return tuple(text for table in tables if _engine(table) == engine for text in _strings(table.content.get("claims", [])))
 
 
-@cache
-def load(engine: str = "sglang", extra: str | None = None) -> RuleSet:
-    """Load a bundled engine, or an engine's folder; `extra` is a file or folder that adds to it, or replaces rules by id.
+def load(engine: str = DEFAULT_ENGINE, extra: str | None = None, *, examples: bool = False) -> RuleSet:
+    """Load an engine's rules: the bundled ones, over them the user's own, over these a file or folder `extra`.
+
+    Without `examples` the rules have none, and reading them is quick.
 
     Raises:
         RuleError: what is wrong in which file, with the key path.
     """
-    folder = Path(engine) if "/" in engine else home() / engine
-    if not (folder / "engine.toml").is_file():
-        raise RuleError(f"no engine called {engine!r}", f"Known engines: {', '.join(available())}.")
-    files = [(folder / "engine.toml", True)]
-    files += [(path, True) for path in sorted(folder.glob("*.toml")) if path.name != "engine.toml"]
-    files += [(path, True) for path in sorted((home() / "common").glob("*.toml"))]
-    users = [(path, False) for path in _extra(extra)]
-    return _assemble(engine, users + files)
-
-
-def _extra(extra: str | None) -> list[Path]:
-    if extra is None:
-        return []
-    path = Path(extra)
-    found = sorted(path.glob("*.toml")) if path.is_dir() else [path]
-    if not found or not found[0].is_file():
-        raise RuleError(f"no rule file at {extra}", "Give --rules a .toml file or a folder of them.")
-    return found
-
-
-def _assemble(engine: str, files: Iterable[tuple[Path, bool]]) -> RuleSet:
-    head: dict[str, Any] = {}
-    headers: list[Header] = []
-    wrappers: list[Wrapper] = []
-    phases: dict[str, PhaseRule] = {}
-    rules: dict[str, Rule] = {}
-    off: set[str] = set()
-    for path, trusted in files:
-        table = _read(path)
-        for key in ("engine", "tested_with", "claims", "hints"):
-            if key in table:
-                head.setdefault(key, table[key])
-        off |= set(table.get("off", []))
-        headers += [_build(Header, item, f"{path.name}: header[{i}]") for i, item in enumerate(table.get("header", []))]
-        wrappers += [_build(Wrapper, item, f"{path.name}: wrapper[{i}]") for i, item in enumerate(table.get("wrapper", []))]
-        for i, item in enumerate(table.get("phase", [])):
-            phase = _build(PhaseRule, item, f"{path.name}: phase[{i}]")
-            phases.setdefault(phase.id, phase)
-        for i, item in enumerate(table.get("rule", [])):
-            where = f'{path.name}: rule[{i}] "{item.get("id", "?")}"'
-            if trusted and item.get("id") in rules and rules[item["id"]].trusted:
-                raise RuleError("this id is taken", f"See {rules[item['id']].where}; ids are unique over all files of an engine.", where)
-            rule = _build(Rule, {**item, "where": where, "trusted": trusted}, where)
-            rules.setdefault(rule.id, rule)
-    chosen = tuple(rule for rule in rules.values() if rule.id not in off)
-    for rule in chosen:
-        if rule.phase not in phases and rule.phase not in ("open", "any"):
-            raise RuleError(f"phase {rule.phase!r} is not defined", f"Phases: {', '.join(phases)}, open, any.", rule.where)
-    return RuleSet(
-        engine=str(head.get("engine", engine)),
-        tested_with=_strings(head.get("tested_with", [])),
-        claims=_strings(head.get("claims", [])),
-        headers=tuple(headers),
-        wrappers=tuple(wrappers),
-        phases=phases,
-        rules=chosen,
-        hints=head.get("hints", {}),
-    )
+    return _load(engine, extra, str(rulefiles.user_folder()), examples)
 
 
 @cache
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise RuleError(f"not valid TOML: {error}", "Quote patterns with single quotes: '…'.", str(path)) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(f"cannot be read: {error}", "Check the path and its permissions.", str(path)) from error
-    if table.get("format", FORMAT) != FORMAT:
-        raise RuleError(f"format {table['format']} is not known", f"This version reads format {FORMAT}.", str(path))
-    return table
+def _load(engine: str, extra: str | None, user: str, examples: bool) -> RuleSet:  # noqa: ARG001, FBT001 - the cache's key
+    return assemble(engine, tables(engine, extra, examples=examples))
+
+
+def tables(engine: str, extra: str | None = None, *, examples: bool = False) -> tuple[Table, ...]:
+    """The files that an engine's rules come from, those that count more first."""
+    layers = rulefiles.layers(extra, examples=examples)
+    bundled = rulefiles.bundled(examples=examples)
+    own = [table for table in bundled if table.folder == engine]
+    if not own and engine not in {_engine(table) for table in layers}:
+        known = ", ".join(available(extra))
+        raise RuleError(f"no engine called {engine!r}", f"Known engines: {known}.")
+    over = [table for table in layers if _engine(table) in ("", engine)]
+    return (*over, *own, *(table for table in bundled if table.folder == COMMON))
+
+
+def of_file(path: str) -> RuleSet:
+    """One file as the whole of an engine's rules, trusted, with nothing before or behind it."""
+    from pathlib import Path
+
+    table = Table(path, BUNDLED, "", rulefiles.read(Path(path)))
+    return assemble(_engine(table), (table,))
+
+
+def _engine(table: Table) -> str:
+    """The engine that a file's rules are for; empty where they are for all."""
+    return table.folder if table.folder and table.folder != COMMON else str(table.content.get("engine", ""))
+
+
+def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | None = None) -> RuleSet:
+    """Make one set of rules of several files; what is wrong goes to `problems`, or the first of it is raised."""
+    found = _Parts(problems)
+    for table in files:
+        found.add(table)
+    rules = found.rules()
+    for rule in rules:
+        if rule.phase not in found.phases and rule.phase not in ("open", "any"):
+            found.refuse(RuleError(f"phase {rule.phase!r} is not defined", f"Phases: {', '.join(found.phases)}, open, any.", rule.where))
+    return RuleSet(
+        engine=engine,
+        tested_with=found.tested_with,
+        claims=tuple(found.claims),
+        headers=found.kept(found.headers),
+        wrappers=found.kept(found.wrappers),
+        phases={phase.id: phase for phase in found.built()},
+        rules=rules,
+        hints=found.hints,
+        fingerprints=tuple(found.fingerprints),
+        replaced=found.replaced,
+        off=tuple(sorted(found.off)),
+    )
+
+
+class _Parts:
+    """What files hold, gathered: the first file that has an id counts, in the place where the last one has it."""
+
+    def __init__(self, problems: list[RuleError] | None) -> None:
+        self._problems = problems
+        self._rules: dict[str, list[Rule]] = {}
+        self.tested_with: tuple[str, ...] = ()
+        self.claims: list[str] = []
+        self.headers: dict[str, Header] = {}
+        self.wrappers: dict[str, Wrapper] = {}
+        self.phases: dict[str, tuple[dict[str, Any], str]] = {}
+        self.fingerprints: list[Fingerprint] = []
+        self.hints: dict[str, str] = {}
+        self.off: set[str] = set()
+        self.replaced: dict[str, str] = {}
+
+    def refuse(self, error: RuleError) -> None:
+        """Note what is wrong, or stop at it."""
+        if self._problems is None:
+            raise error
+        self._problems.append(error)
+
+    def add(self, table: Table) -> None:
+        """Take a file that counts less than those before it."""
+        content = table.content
+        for key in content:
+            if key not in KEYS:
+                self.refuse(RuleError(f"unknown key {key!r}", f"Known: {', '.join(KEYS)}.", table.name))
+        self.tested_with = self.tested_with or _strings(content.get("tested_with", []))
+        self.claims += _strings(content.get("claims", []))
+        self.hints = {**content.get("hints", {}), **self.hints}
+        self.off |= set(_strings(content.get("off", []))) if table.layer != BUNDLED else set()
+        trusted = table.layer == BUNDLED
+        for kind, item, where in self._items(table):
+            try:
+                self._add(kind, item, where, table.layer, trusted)
+            except RuleError as error:
+                self.refuse(error)
+
+    def _items(self, table: Table) -> list[tuple[str, dict[str, Any], str]]:
+        found = []
+        for kind in ("header", "wrapper", "phase", "fingerprint", "rule"):
+            listed = table.content.get(kind, [])
+            if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+                self.refuse(RuleError(f"{kind!r} is no list of tables", f"Write [[{kind}]] above each of them.", table.name))
+                continue
+            for number, item in enumerate(listed):
+                name = item.get("id", "?")
+                found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"' if kind != "fingerprint" else f"{table.name}: {kind}[{number}]"))
+        return found
+
+    def _add(self, kind: str, item: dict[str, Any], where: str, layer: str, trusted: bool) -> None:  # noqa: FBT001 - of every item
+        if kind == "rule":
+            rule: Rule = build(Rule, {**item, "where": where, "layer": layer, "trusted": trusted}, where)
+            same = self._rules.get(rule.id, [])
+            if same and same[-1].layer == layer:
+                raise RuleError("this id is taken", f"See {same[-1].where}; ids are unique over all files of an engine.", where)
+            self._rules.pop(rule.id, None)
+            self._rules[rule.id] = [*same, rule]
+        elif kind == "fingerprint":
+            self.fingerprints.append(build(Fingerprint, {**item, "where": where}, where))
+        elif kind == "phase":
+            build(PhaseRule, {"title": "", **item, "where": where}, where)
+            over, place = self.phases.pop(str(item["id"]), ({}, where))
+            self.phases[str(item["id"])] = ({**item, **over, "where": place}, place)
+        else:
+            of: dict[str, Any] = self.headers if kind == "header" else self.wrappers
+            made = build(Header if kind == "header" else Wrapper, {**item, "where": where, "trusted": trusted}, where)
+            of[made.id] = of.pop(made.id, made)
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in the order in which they are tried: added ones first, a replaced one in its old place, fallbacks last."""
+        chosen: list[tuple[int, Rule]] = []
+        for same in self._rules.values():
+            rule, old = same[0], same[-1]
+            if rule.id in self.off:
+                continue
+            if rule is not old:
+                self.replaced[rule.id] = old.where
+            chosen.append((rule.fallback, rule))
+        return tuple(rule for _, rule in sorted(chosen, key=lambda pair: pair[0]))
+
+    def built(self) -> list[PhaseRule]:
+        """The phases; one of a higher layer inherits what it does not say."""
+        made = []
+        for item, where in self.phases.values():
+            try:
+                made.append(build(PhaseRule, item, where))
+            except RuleError as error:
+                self.refuse(error)
+        return made
+
+    def kept(self, of: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Headers or wrappers that are not switched off."""
+        return tuple(item for name, item in of.items() if name not in self.off)
+
+
+KEYS = ("format", "engine", "tested_with", "claims", "hints", "off", "header", "wrapper", "phase", "fingerprint", "rule")
 
 
 def _strings(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's edge
-    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
-
-
-def _build(kind: Any, item: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401 - TOML's edge: checked here, typed after
-    """Make a dataclass of a TOML table; unknown keys, missing keys and wrong types are named with their place."""
-    fields = kind.__dataclass_fields__
-    unknown = [key for key in item if key not in fields]
-    if unknown:
-        raise RuleError(f"unknown key {unknown[0]!r}", f"Known: {', '.join(k for k in fields if k not in ('where', 'trusted'))}.", where)
-    values: dict[str, Any] = {}
-    for key, value in item.items():
-        annotation = fields[key].type
-        if annotation == "tuple[str, ...]":
-            values[key] = _strings(value)
-        elif annotation == "Edge":
-            if value not in tuple(Edge):
-                raise RuleError(f"unknown edge {value!r}", f"Edges: {', '.join(Edge)}.", f"{where}.edge")
-            values[key] = Edge(value)
-        elif annotation.startswith("Mapping[str, tuple"):
-            values[key] = {name: _strings(names) for name, names in value.items()}
-        else:
-            wanted: tuple[type, ...] = {"str": (str,), "bool": (bool,), "int": (int,), "float": (int, float)}.get(annotation, (dict,))
-            if not isinstance(value, wanted):
-                raise RuleError(f"{value!r} is not a {annotation}", "See docs/writing-rules.md.", f"{where}.{key}")
-            values[key] = value
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise RuleError(str(error).replace("__init__() ", "").replace(f"{kind.__name__}.", ""), "See docs/writing-rules.md.", where) from error
+    return (value,) if isinstance(value, str) else tuple(map(str, value))

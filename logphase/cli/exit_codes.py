@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
+    from logphase.live import Ending
     from logphase.verdict import State
 
 
@@ -44,3 +45,19 @@ def of_state(state: State) -> ExitCode:
             return ExitCode.UNSEEN
         case _:
             assert_never(state)
+
+
+def of_ending(ending: Ending) -> ExitCode:
+    """The code with which `watch` and `run` end."""
+    from logphase.live import Ending
+
+    return {
+        Ending.READY: ExitCode.READY,
+        Ending.FAILED: ExitCode.FAILED,
+        Ending.STALLED: ExitCode.STALLED,
+        Ending.TIMEOUT: ExitCode.TIMEOUT,
+        Ending.INPUT_ENDED: ExitCode.UNSEEN,
+        Ending.INTERRUPTED: ExitCode.INTERRUPTED,
+        Ending.TERMINATED: ExitCode.TERMINATED,
+        Ending.HANGUP: ExitCode.HANGUP,
+    }[ending]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from logphase.timeline import Startup
+    from logphase.witness import Address
 
 Command = TypeVar("Command", bound="Callable[..., object]")
 
@@ -62,6 +63,28 @@ def startup(_: click.Context, __: click.Parameter, value: str | None) -> str | i
     return int(str(value))
 
 
+def length(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Read a length of time: `90`, `90s`, `10min`, `2h`."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([a-z]*)", value.strip())
+    if found is None or found[2] not in _UNITS or float(found[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is no length of time; give seconds, or 10min, 2h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def address(_: click.Context, __: click.Parameter, value: str | None) -> Address | None:
+    """Read the address of a health endpoint."""
+    if value is None:
+        return None
+    from logphase.witness import Address
+
+    try:
+        return Address.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def log_argument(command: Command) -> Command:
     """One log: a path, a glob that one file matches, or `-`."""
     return click.argument("log", metavar="LOG")(command)
@@ -98,6 +121,32 @@ def rule_options(command: Command) -> Command:
     told = "A rule file or a folder of them, read before the ones that come with logphase."
     command = click.option("--rules", metavar="PATH", help=told)(command)
     return click.option("--engine", metavar="NAME", help="Take the log for this engine's (sglang, vllm) instead of finding out.")(command)
+
+
+def limit_options(command: Command) -> Command:
+    """The user's own limits, over those of the rules and of history."""
+    told = "What a stall does: exit ends with 3, warn shows it and goes on."
+    command = click.option("--stall-action", type=click.Choice(["exit", "warn"]), default="exit", show_default=True, help=told)(command)
+    told = "Silence of this length (90s, 10min) is a stall, whatever rules and history allow."
+    command = click.option("--stall-after", callback=length, metavar="TIME", help=told)(command)
+    told = "End with 124 when it is not ready after this (30min, 2h)."
+    return click.option("--timeout", callback=length, metavar="TIME", help=told)(command)
+
+
+def witness_options(*, pid: bool = True) -> Callable[[Command], Command]:
+    """What else may be asked beside the log. `pid`: whether the process has to be named."""
+
+    def decorate(command: Command) -> Command:
+        told = "Send one real request, once, after the log's own evidence; with --log-level warning only it can prove readiness."
+        command = click.option("--canary", is_flag=True, help=told)(command)
+        told = "Ask this address for its status once the log says that HTTP is up; only the status counts, the body is empty."
+        command = click.option("--health", callback=address, metavar="URL", help=told)(command)
+        if pid:
+            told = "The server's first process: whether it lives, compiles, is stopped or has lost a rank."
+            command = click.option("--pid", type=click.IntRange(min=1), metavar="PID", help=told)(command)
+        return command
+
+    return decorate
 
 
 def redact_option(command: Command) -> Command:

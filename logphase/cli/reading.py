@@ -17,6 +17,7 @@ from logphase.errors import LogphaseError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import BinaryIO
 
     from logphase.timeline import Timeline
 
@@ -45,8 +46,10 @@ def only(name: str) -> str:
     return paths[0]
 
 
-def analyse(path: str, *, engine: str | None = None, rules: str | None = None, until: float | None = None) -> Timeline:
-    """Read one log to its end, or to the moment `until` on its own clock."""
+def analyse(
+    path: str, *, engine: str | None = None, rules: str | None = None, until: float | None = None, copy: BinaryIO | None = None
+) -> Timeline:
+    """Read one log to its end, or to the moment `until` on its own clock. `copy` gets what was read, for what can be read only once."""
     from logphase.analyzer import Analyzer
     from logphase.sources import read
 
@@ -55,6 +58,8 @@ def analyse(path: str, *, engine: str | None = None, rules: str | None = None, u
         if chunk.reason:
             click.echo(f"Warning: {path}: {chunk.reason}", err=True)
         analyzer.feed(chunk.data, chunk.at)
+        if copy is not None:
+            copy.write(chunk.data)
     analyzer.close()
     return analyzer.timeline()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,16 @@ import click
 from logphase import __version__
 from logphase.cli import Failure, options, output
 from logphase.cli.exit_codes import ExitCode
-from logphase.cli.reading import analyse, choose, expand
+from logphase.cli.reading import STDIN, analyse, choose, expand
 from logphase.errors import LogphaseError, SourceError
 from logphase.timeline import Timeline
 from logphase.verdict import judge
-from logphase.views import FORMATS, NOT_FOR_TERMINALS, ORDERS, Report, view
+from logphase.views import FORMATS, LAST_ONLY, NOT_FOR_TERMINALS, ORDERS, QUOTING, Report, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO
 
 _ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus"}
 
@@ -55,13 +58,15 @@ def report(
 
     LOG is a path, a quoted glob, or - for stdin. The log is judged as of its last line.
 
-    The table shows the last startup of each file and says how many there are; json holds all of them, unless --startup chooses.
+    For people (table, html, png, svg) the last startup of each file is shown and the others are counted; the other formats hold all of
+    them, unless --startup chooses.
     Ends with 0 when the report was made, whatever it says, and with 2 on bad input.
 
     \b
     Examples
       logphase report server.log
       logphase report server.log --by blame
+      logphase report server.log -o startup.html
       logphase report server.log --by rank --startup 2
       logphase report 'logs/*.log' --format json -o startups.json
       docker logs llm 2>&1 | logphase report -
@@ -69,12 +74,12 @@ def report(
     form = form or _form(target)
     paths = expand(logs)
     output.refuse_early(target, force=force, terminal=form not in NOT_FOR_TERMINALS, form=form, logs=paths)
-    timelines, failures = _read(paths, engine, rules, as_of)
-    chosen = {path: choose(timeline, startup or ("last" if form == "table" else "all"), path) for path, timeline in timelines.items()}
-    content = view(form)(
-        _report(
+    with _copy(paths, form) as copy:
+        timelines, failures = _read(paths, engine, rules, as_of, copy)
+        shown = startup or ("last" if form in LAST_ONLY else "all")
+        made = _report(
             timelines,
-            chosen,
+            {path: choose(timeline, shown, path) for path, timeline in timelines.items()},
             as_of,
             redact=not no_redact,
             by=by,
@@ -82,7 +87,11 @@ def report(
             color=output.colored(color, target),
             ascii=output.plain_ascii(target),
         )
-    )
+        if form in QUOTING:
+            from logphase.cli.quoting import with_quotes
+
+            made = with_quotes(made, copy)
+    content = view(form)(made)
     output.deliver(content, target)
     for failure in failures:
         Failure(failure).show()
@@ -96,15 +105,26 @@ def _form(target: str | None) -> str:
     return form if form in FORMATS else "table"
 
 
+def _copy(paths: list[str], form: str) -> AbstractContextManager[BinaryIO | None]:
+    """A place to keep what standard input holds, where the report quotes it."""
+    if form not in QUOTING or STDIN not in paths:
+        return nullcontext()
+    from tempfile import TemporaryFile
+
+    return TemporaryFile()
+
+
 def _read(
-    paths: list[str], engine: str | None, rules: str | None, as_of: options.AsOf | None
+    paths: list[str], engine: str | None, rules: str | None, as_of: options.AsOf | None, copy: BinaryIO | None
 ) -> tuple[dict[str, Timeline], list[LogphaseError]]:
     """Every log that can be read, and what is wrong with the others; with none, the first error ends the command."""
     timelines: dict[str, Timeline] = {}
     failures: list[LogphaseError] = []
     for path in dict.fromkeys(paths):
         try:
-            timelines[path] = analyse(path, engine=engine, rules=rules, until=as_of.moment if as_of else None)
+            timelines[path] = analyse(
+                path, engine=engine, rules=rules, until=as_of.moment if as_of else None, copy=copy if path == STDIN else None
+            )
         except SourceError as error:
             failures.append(error)
     if not timelines:

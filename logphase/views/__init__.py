@@ -6,12 +6,12 @@ escape of the log never reaches a person's terminal through it. Registering a fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from logphase.timeline import Startup, Timeline
     from logphase.verdict import Verdict
@@ -19,11 +19,23 @@ if TYPE_CHECKING:
 FORMATS: dict[str, str] = {
     "table": "logphase.views.table:render",
     "json": "logphase.views.document:render",
+    "html": "logphase.views.page:render",
+    "png": "logphase.views.picture:png",
+    "svg": "logphase.views.picture:svg",
 }
 """Name of a format -> "module:function"; the function takes a `Report` and gives the whole output as str or bytes."""
 
 NOT_FOR_TERMINALS = frozenset({"html", "parquet", "png"})
 """Formats that nobody can read on a terminal: they want `-o FILE` or a pipe."""
+
+NEEDS_BROWSER = frozenset({"png", "svg"})
+"""Formats that a Chromium of this machine draws."""
+
+QUOTING = frozenset({"html"})
+"""Formats that quote the log's lines with their neighbours: `Report.quotes` is filled for them."""
+
+LAST_ONLY = frozenset({"table", "html", "png", "svg"})
+"""Formats for people: of a file with several startups they show the last one, unless others are asked for."""
 
 ORDERS = ("phase", "rank", "blame", "chain")
 """What a table may be ordered by."""
@@ -31,7 +43,10 @@ ORDERS = ("phase", "rank", "blame", "chain")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a view may show. `verdicts` and `origins` (the file of each) run beside `timeline.startups`; `chosen` are positions in it."""
+    """What a view may show. `verdicts` and `origins` (the file of each) run beside `timeline.startups`; `chosen` are positions in it.
+
+    `quotes`: file -> number of a line -> its text, for the lines that evidence and phases name, and their neighbours.
+    """
 
     timeline: Timeline
     verdicts: tuple[Verdict, ...]
@@ -44,6 +59,7 @@ class Report:
     width: int = 80
     color: bool = False
     ascii: bool = False
+    quotes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     def shown(self) -> list[tuple[Startup, Verdict, str]]:
         """The chosen startups, each with its verdict and the file that it is from."""

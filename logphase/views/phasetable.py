@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logphase.views.glyphs import STYLE
+from logphase.views.measures import AFTER, SHORTEST_GAP, so_far, total
 from logphase.views.words import count, ranks, seconds, spoken, visible
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from logphase.timeline import Phase, Span, Startup
     from logphase.views.glyphs import Glyphs
 
-_AFTER = ("serving", "shutdown")  # not part of the startup: no share, no bar
-SHORTEST_GAP = 0.5  # seconds: less is rounding
 _SPREAD = 0.01  # seconds: below it no rank is the slowest
 _ROOMY_FROM = 80
 _TITLES_FROM = 100  # columns
@@ -70,45 +69,30 @@ def _tags(tags: Sequence[str]) -> str:
     return f"{len(tags)} ranks ({ranks(tags)})" if len(tags) > _RANKS_APART else ranks(tags)
 
 
-def _total(startup: Startup) -> float:
-    """The scale of shares and bars: started to ready, or to the end of what is known."""
-    if startup.duration_s:
-        return startup.duration_s
-    return max((phase.end_s or 0.0 for phase in startup.phases if phase.id not in _AFTER), default=0.0)
-
-
-def _so_far(startup: Startup, phase: Phase) -> float | None:
-    """How long a phase took, or has taken until the last line."""
-    if phase.duration_s is not None or phase.status == "done" or phase.start_s is None:
-        return phase.duration_s
-    until = phase.end_s if phase.end_s is not None else startup.last_line.after_s
-    return None if until is None else max(until - phase.start_s, 0.0)
-
-
 def _share_s(startup: Startup, phase: Phase) -> float:
-    return -1.0 if phase.id in _AFTER else _so_far(startup, phase) or 0.0
+    return -1.0 if phase.id in AFTER else so_far(startup, phase) or 0.0
 
 
 def _duration(startup: Startup, phase: Phase) -> str:
-    passed = _so_far(startup, phase)
+    passed = so_far(startup, phase)
     if passed is None:
         return "-"
     return f"> {seconds(passed)}" if phase.status == "open" else seconds(passed)
 
 
-def _share(startup: Startup, phase: Phase, total: float) -> str:
+def _share(startup: Startup, phase: Phase, whole: float) -> str:
     """Share of the total; none where the log begins in the middle of the phase."""
-    passed = _so_far(startup, phase)
-    known = passed is not None and phase.id not in _AFTER and total > 0 and passed <= total * 1.01
-    return f"{100 * (passed or 0.0) / total:.1f} %" if known else "-"
+    passed = so_far(startup, phase)
+    known = passed is not None and phase.id not in AFTER and whole > 0 and passed <= whole * 1.01
+    return f"{100 * (passed or 0.0) / whole:.1f} %" if known else "-"
 
 
 def _stretches(startup: Startup, phase: Phase) -> list[tuple[float, float]]:
     parts: Sequence[Span] = [span for span in phase.spans if span.start_s is not None and span.end_s is not None]
     if parts and phase.status == "done":
         return [(span.start_s or 0.0, span.end_s or 0.0) for span in parts]
-    passed = _so_far(startup, phase)
-    if phase.id in _AFTER or phase.start_s is None or passed is None:
+    passed = so_far(startup, phase)
+    if phase.id in AFTER or phase.start_s is None or passed is None:
         return []
     return [(phase.start_s, phase.end_s if phase.end_s is not None else phase.start_s + passed)]
 
@@ -133,10 +117,10 @@ def _memory(phase: Phase) -> str:
 
 
 def _by_phase(startup: Startup, phases: Sequence[Phase], width: int, glyphs: Glyphs) -> RenderableType:
-    total = _total(startup)
+    whole = total(startup)
     words = [_last_word(phase) for phase in phases]
     durations = [_duration(startup, phase) for phase in phases]
-    shares = [_share(startup, phase, total) for phase in phases]
+    shares = [_share(startup, phase, whole) for phase in phases]
     titles = [visible(phase.title) for phase in phases] if width >= _TITLES_FROM else []
     memory = [_memory(phase) for phase in phases] if width >= _MEMORY_FROM else []
     widths = {
@@ -152,17 +136,17 @@ def _by_phase(startup: Startup, phases: Sequence[Phase], width: int, glyphs: Gly
     if any(words):
         room = width - sum(columns.values()) - len(columns) - 1
         columns["Slowest rank"] = min(_widest("Slowest rank", words), max(12, room * 3 // 5))
-    bar = max(width - sum(columns.values()) - len(columns), 6) if total > 0 else 0
+    bar = max(width - sum(columns.values()) - len(columns), 6) if whole > 0 else 0
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for name, size in columns.items():
         if name == "Slowest rank" and bar:
-            table.add_column(_scale(total, bar), width=bar, no_wrap=True)
+            table.add_column(_scale(whole, bar), width=bar, no_wrap=True)
         right = name in ("Duration", "Share")
         table.add_column(name, width=size, no_wrap=True, overflow="ellipsis", justify="right" if right else "left")
     if bar and "Slowest rank" not in columns:
-        table.add_column(_scale(total, bar), width=bar, no_wrap=True)
+        table.add_column(_scale(whole, bar), width=bar, no_wrap=True)
     for at, phase in enumerate(phases):
-        drawn = glyphs.bar(_stretches(startup, phase), total, bar, phase.status) if bar else ""
+        drawn = glyphs.bar(_stretches(startup, phase), whole, bar, phase.status) if bar else ""
         cells = {"": glyphs.mark(phase.status), "Phase": visible(phase.id), "Title": titles[at] if titles else ""}
         cells |= {"Duration": durations[at], "Share": shares[at], "Memory, GB": memory[at] if memory else ""}
         row = [cells[name] for name in columns if name != "Slowest rank"]
@@ -171,9 +155,9 @@ def _by_phase(startup: Startup, phases: Sequence[Phase], width: int, glyphs: Gly
     return table
 
 
-def _scale(total: float, width: int) -> str:
+def _scale(whole: float, width: int) -> str:
     """Head of the bar column: where its left and right edge are."""
-    right = seconds(total)
+    right = seconds(whole)
     return right.rjust(width) if width < len(right) + 4 else "0 s" + right.rjust(width - 3)
 
 
@@ -184,7 +168,7 @@ def _widest(head: str, cells: Sequence[str]) -> int:
 def _chain(startup: Startup, width: int) -> RenderableType:
     """Every phase and gap in the order of their begin: `@offset` since started, `+duration`."""
     rows = [
-        (phase.start_s, visible(phase.id), _so_far(startup, phase), visible(phase.title), phase.status)
+        (phase.start_s, visible(phase.id), so_far(startup, phase), visible(phase.title), phase.status)
         for phase in startup.phases
         if phase.start_s is not None
     ]

@@ -34,11 +34,13 @@ def said(verdict: Verdict, *, hide: bool = True) -> str:
 
 
 def deciding_line(startup: Startup, verdict: Verdict) -> int | None:
-    """The line that the verdict rests on most: the ready line, the cause, else the newest evidence."""
+    """The line that the verdict rests on most: the ready line, the cause, else the newest evidence; none where a witness decided."""
     if verdict.state is State.READY and startup.ready is not None:
         return startup.ready.line
     if verdict.cause is not None:
         return verdict.cause.line
+    if any(evidence.rule.startswith("witness:") for evidence in verdict.evidence):
+        return None
     return max((evidence.line for evidence in verdict.evidence if evidence.line > 0), default=None)
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from logphase.views import phasetable
 from logphase.views.glyphs import ASCII, STYLE, UNICODE
+from logphase.views.measures import telling_gaps
 from logphase.views.sentence import said, unseen
 from logphase.views.words import count, lines, moment, quote, ranks, seconds, spoken, visible
 
@@ -165,7 +166,7 @@ def _quoted(report: Report, evidence: Evidence) -> tuple[str, str, Text]:
 def _gaps(startup: Startup) -> Iterator[RenderableType]:
     """What share of the time has a name, and the stretches that have none."""
     total = startup.duration_s or 0.0
-    telling = [gap for gap in startup.gaps if gap.duration_s >= phasetable.SHORTEST_GAP or (total > 0 and gap.duration_s >= total / 100)]
+    telling = telling_gaps(startup)
     if startup.explained is None and not telling:
         return
     yield Text("")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from logphase.verdict import State
-from logphase.views import FORMATS
+from logphase.views import FORMATS, NEEDS_BROWSER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +144,7 @@ def test_width_is_the_terminals(run: Run, engine: FakeEngine, columns: str) -> N
     assert max(60, int(columns)) >= max(map(len, result.output.splitlines()))
 
 
-@pytest.mark.parametrize("form", sorted(FORMATS))
+@pytest.mark.parametrize("form", sorted(set(FORMATS) - NEEDS_BROWSER))
 @pytest.mark.parametrize("states", [(), (State.READY,), (State.CRASHED, State.STALLED)])
 def test_every_format_is_made(run: Run, engine: FakeEngine, form: str, states: tuple[State, ...], tmp_path: Path) -> None:
     """Each format that is offered comes out for any log."""
