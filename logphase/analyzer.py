@@ -250,6 +250,10 @@ class Analyzer:
         """The walk with the engine's rules that were chosen."""
         return self._walk
 
+    def number_from(self, line: int) -> None:
+        """The next line has this number: reading began inside a file, or the file starts over."""
+        self._walk.lines.renumber(line)
+
     def feed(self, data: bytes, at: float | None = None) -> None:
         """Take bytes, in any pieces; `at` is when they arrived (seconds since 1970), None for a finished log."""
         if not self._decided:

@@ -97,7 +97,9 @@ def _to_ready(startup: Startup, phase: Phase | None, running: Estimate | None, q
     now = [running.left_s, running.low_s, running.high_s] if running else _rest_of(phase, startup, quiet_s, past[current])
     if now is None:
         return None
-    middle, low, high = (part + sum(one[at] for one in coming) for at, part in enumerate(now))
+    middle = now[0] + sum(one[0] for one in coming)
+    low = now[1] + sum(one[1] for one in coming)
+    high = now[2] + sum(one[2] for one in coming)
     number, source = min(one[3] for one in (past[current], *coming)), past[current][4]
     told = f"{source}, {number} startup{'' if number == 1 else 's'}"
     return Estimate(middle, min(low, middle), max(high, middle), "ready", f"{running.source} and {told}" if running else told)

@@ -106,6 +106,10 @@ class LineSplitter:
         """Number of the line that comes next."""
         return self._number
 
+    def renumber(self, line: int) -> None:
+        """The next line has this number."""
+        self._number = line
+
     @property
     def history(self) -> bytes:
         """The bytes just before what is pending."""

@@ -68,6 +68,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
         budget_s=budget,
         budget_from=budget_from,
         waiting_for="inference" if ready is None and launch.warm_up_skipped and launch.up else "",
+        certain=launch.failures.certain,
         worker=launch.worker,
         memory=tuple(
             Memory(rank, max(0.0, moment - zero), free, phase, line) for rank, moment, free, phase, line in launch.memory if zero is not None

@@ -148,6 +148,7 @@ class Startup:
     budget_from: str = ""
     waiting_for: str = ""  # why a server that is up does not count as ready
     reached: bool = True  # something beyond `launch` was seen
+    certain: bool = False  # a failure that leaves no doubt
     worker: bool = False  # ready as a node without HTTP: its ranks are up, no inference is to be seen
     memory: tuple[Memory, ...] = ()
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("logphase.cli.check:check", "Give one verdict, now, as one line and an exit code."),
     "report": ("logphase.cli.report:report", "Explain a startup: where its time went, rank by rank, and what stopped it."),
+    "watch": ("logphase.cli.watch:watch", "Follow a live startup and end with its verdict."),
     "run": ("logphase.cli.run:run", "Launch the server, keep its output in a log, and watch it start."),
 }
 """Name -> ("module:command", the command's own first help line)."""

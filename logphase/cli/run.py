@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @options.rule_options
 @options.redact_option
 @options.color_option
-@click.option("--format", "form", type=click.Choice(FORMATS), help="live (a terminal's default), plain (a pipe's default) or jsonl.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="plain: a line for each change, at least every 30 s; or jsonl.")
 def run(
     command: tuple[str, ...],
     log: str | None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from logphase.live import Frame
 
-FORMATS = ("live", "plain", "jsonl")
+FORMATS = ("plain", "jsonl")
 HEARTBEAT_S = 30.0
 
 

@@ -8,12 +8,10 @@ the canary begin when the log says that HTTP is up.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from logphase.live import Says
-from logphase.timeline import Evidence
-from logphase.verdict import State
+from logphase.live import weigh
 from logphase.witness.canary import Canary
 from logphase.witness.http import Address, Health
 from logphase.witness.port import PortOwner, http_is_up
@@ -23,13 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from logphase.live import Frame, Testimony, Witness
-    from logphase.verdict import Verdict
 
 __all__ = ["TWICE_S", "Address", "Asked", "Called", "call", "weigh"]
 
 ASK_S = 0.02
 LAST_WORD_S = 30.0
-ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
 TWICE_S = 1.3  # two looks at the processes, and the time that the log has for its own words
 
 
@@ -98,20 +94,3 @@ def _port(frame: Frame, asked: Asked) -> int | None:
         return asked.health.port if asked.health.local else None
     named = (asked.command or {}).get("port") or (frame.startup.arguments.get("port") if frame.startup is not None else None)
     return int(str(named)) if str(named).isdigit() else None
-
-
-def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:
-    """A verdict of the log with what was seen beside it; where they disagree about the end, the world is believed, and said to be."""
-    decisive = {one.says: one for one in reversed(testimony)}
-    evidence = tuple(Evidence(f"witness:{one.witness}", 0, None, one.text) for one in testimony if one.says is not Says.NOTE)
-    gone, ready, busy = (decisive.get(says) for says in (Says.GONE, Says.READY, Says.BUSY))
-    evidence = (*verdict.evidence, *evidence)
-    if gone is not None and verdict.state not in ENDED:
-        state = State.NEVER_STARTED if verdict.state is State.UNSEEN else State.CRASHED
-        before = {State.READY: "Was ready, then crashed", State.UNSEEN: "Never started"}.get(verdict.state, "Crashed")
-        return replace(verdict, state=state, summary=f"{before}: {gone.text}", evidence=evidence, stall=None)
-    if ready is not None and verdict.state in (State.STARTING, State.STALLED, State.UNSEEN):
-        return replace(verdict, state=State.READY, phase="serving", summary=f"Ready: {ready.text}", evidence=evidence, stall=None)
-    if busy is not None and verdict.state is State.STALLED:
-        return replace(verdict, state=State.STARTING, summary=f"Starting: {busy.text}", evidence=evidence, stall=None)
-    return replace(verdict, evidence=evidence)

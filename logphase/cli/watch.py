@@ -1,0 +1,134 @@
+"""`logphase watch`: follow a live startup, end with its verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from logphase.cli import options
+from logphase.cli.exit_codes import ExitCode, of_ending
+from logphase.cli.reading import STDIN, expand
+from logphase.cli.showing import FORMATS, shown
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from logphase.live import Ending
+    from logphase.witness import Address
+
+WHOLE = 1 << 26  # bytes of a log that are read from its beginning; of a larger one, from its last launch
+FRAME_S = 0.05
+
+
+@click.command(short_help="Follow a live startup and end with its verdict.")
+@click.argument("log", metavar="LOG")
+@click.option("--accept-old", is_flag=True, help="A verdict that was in the file before counts, too.")
+@options.limit_options
+@options.witness_options()
+@options.rule_options
+@options.redact_option
+@options.color_option
+@click.option("--format", "form", type=click.Choice(FORMATS), help="plain: a line for each change, at least every 30 s; or jsonl.")
+def watch(
+    log: str,
+    timeout: float | None,
+    stall_after: float | None,
+    stall_action: str,
+    pid: int | None,
+    health: Address | None,
+    engine: str | None,
+    rules: str | None,
+    color: str,
+    form: str | None,
+    *,
+    accept_old: bool,
+    canary: bool,
+    no_redact: bool,
+) -> ExitCode:
+    """Follow a live startup and end with its verdict.
+
+    LOG is a path, or - for stdin. A file that is absent or empty is waited for. What was in it before is an earlier story:
+    only a line that comes while it is watched decides (or --accept-old, or a --pid that lives).
+
+    \b
+    Exit codes
+      0    ready
+      1    crashed, never started, or stopped before it was ready
+      2    usage, unreadable input, bad rule file
+      3    stalled
+      5    the input ended before a verdict
+      124  --timeout passed
+      130, 143, 129  Ctrl-C, SIGTERM, SIGHUP: the last state is printed first
+
+    \b
+    Examples
+      nohup python -m sglang.launch_server --model-path /models/a > server.log 2>&1 & logphase watch server.log
+      kubectl logs -f pod/llm-0 | logphase watch -
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from logphase.live import Ending, Watch
+    from logphase.sources import follow
+    from logphase.witness import Asked, call
+
+    paths = expand([log])
+    path = paths[0]
+    offset, first_line = _last_launch(path)
+    called = call(Asked(pid, health, canary, None if path == STDIN else path))
+    live = Watch(
+        rules=rules,
+        engine=engine,
+        stall_after=stall_after,
+        stall_action=stall_action,
+        timeout=timeout,
+        accept_old=accept_old or path == STDIN,
+        witnesses=called.all,
+        first_line=first_line,
+    )
+    stop = threading.Event()
+    signalled: list[int] = []
+
+    def ask_to_stop(number: int, _: FrameType | None) -> None:
+        signalled.append(number)
+        stop.set()
+
+    endings: dict[int, Ending] = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED, signal.SIGHUP: Ending.HANGUP}
+    before = {number: signal.signal(number, ask_to_stop) for number in endings}
+    try:
+        with shown(form, color=color, hide=not no_redact) as show, follow(path, offsets={path: offset}, stop=stop) as follower:
+            frame, looked = live.tick(time.time()), 0.0
+            for chunk in follower:
+                live.feed(chunk)
+                if time.monotonic() - looked < FRAME_S and not chunk.is_tick:
+                    continue
+                frame, looked = live.tick(time.time()), time.monotonic()
+                show(frame)
+                if frame.final is not None:
+                    return of_ending(frame.final)
+            if not signalled:
+                live.close()
+            frame = live.tick(time.time())
+            show(frame)
+            if signalled:
+                click.echo(f"{frame.verdict.state.value}: {frame.verdict.summary}", err=True)
+                return of_ending(endings[signalled[-1]])
+            return of_ending(frame.final or Ending.INPUT_ENDED)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _last_launch(path: str) -> tuple[int, int]:
+    """Offset and line number at which reading begins."""
+    from logphase import rules
+    from logphase.rules import Edge
+    from logphase.sources import count_lines, find_last_launch
+
+    if path == STDIN or not os.path.isfile(path) or os.path.getsize(path) <= WHOLE:  # noqa: PTH113, PTH202 - a plain path is all there is
+        return 0, 1
+    found = [rule for name in rules.available() for rule in rules.load(name).rules if rule.edge in (Edge.LAUNCH, Edge.ARGUMENTS)]
+    offset = find_last_launch(path, [text.encode() for rule in found for text in rule.contains])
+    return offset, 1 + count_lines(path, offset)
