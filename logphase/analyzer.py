@@ -234,7 +234,9 @@ class Analyzer:
     a date or year.
     """
 
-    def __init__(self, rules: str | None = None, engine: str | None = None, until: float | None = None, reference: float | None = None) -> None:
+    def __init__(
+        self, rules: str | None = None, engine: str | None = None, until: float | None = None, reference: float | None = None
+    ) -> None:
         self._extra, self._until, self._reference = rules, until, reference
         self._walk = self._new(engine or rule_files.available(rules)[0])
         self._decided = self._walk.claimed = engine is not None

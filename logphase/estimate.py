@@ -76,7 +76,7 @@ def _step_times(curve: Sequence[tuple[float, int]]) -> list[float]:
     """Seconds a step over the newest half, quarter and whole of the steps behind the first, newest half first; [] if it cannot be told."""
     points = [point for index, point in enumerate(curve) if index == 0 or point[1] > curve[index - 1][1]]
     points = [point for point in points if point[1] >= 1]
-    if len(points) < 2 or points[-1][1] - points[0][1] < LEAST_STEPS - 1:
+    if not points or points[-1][1] - points[0][1] < LEAST_STEPS - 1:
         return []
     end_s, done = points[-1]
     rates = []

@@ -87,7 +87,9 @@ def typed(rule: Rule, groups: Mapping[str, str | None]) -> dict[str, Value]:
             continue
         kind = rule.types.get(name, "str")
         try:
-            values[name] = float(text) if kind == "float" else int(text) if kind == "int" else text.count(",") + 1 if kind == "list" else text
+            values[name] = (
+                float(text) if kind == "float" else int(text) if kind == "int" else text.count(",") + 1 if kind == "list" else text
+            )
         except ValueError:
             values[name] = text
     return values

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from logphase import arguments
-from logphase.rules import Edge
 from logphase.phases import MOVES
+from logphase.rules import Edge
 from logphase.startups import StartupBuilder
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ HEAD = 1 << 16  # bytes of a line that are kept
 HISTORY = 1 << 16  # bytes of popped lines that can be looked at again
 VAST = 1 << 27  # bytes of a log from which on newlines are counted in vectors
 NEWLINE = 0x0A
+RETURN = 0x0D
 _ENDS = re.compile(rb"[\r\n]")
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -146,12 +147,12 @@ class LineSplitter:
             return None
         end = found.start()
         stop = end + 1
-        newline = buffer[end] == 0x0A
+        newline = buffer[end] == NEWLINE
         if not newline:
             if stop == len(buffer):
                 self._scanned = end
                 return None
-            if buffer[stop] == 0x0A:
+            if buffer[stop] == NEWLINE:
                 stop += 1
                 newline = True
         return self._cut(end, stop, newline=newline)
@@ -162,7 +163,7 @@ class LineSplitter:
             return None
         end = len(self._buffer)
         stop = end
-        if end > self._start and self._buffer[end - 1] == 0x0D:
+        if end > self._start and self._buffer[end - 1] == RETURN:
             end -= 1
         return self._cut(end, stop, newline=True)
 

@@ -7,7 +7,10 @@ A test holds the two equal.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 try:
     import ahocorasick_rs as _automaton

@@ -227,10 +227,14 @@ def _nothing(timeline: Timeline, silence: float) -> Verdict:
     """No startup so far: the first line of a launch may take minutes."""
     if silence > LAUNCH_PATIENCE_S:
         stall = Stall("launch", silence, LAUNCH_PATIENCE_S, "the rules: imports take minutes at most", ())
-        text = f"Stalled: nothing was written for {duration(silence)}; no launch prints nothing for longer than {duration(LAUNCH_PATIENCE_S)}."
+        text = (
+            f"Stalled: nothing was written for {duration(silence)}; no launch prints nothing for longer than {duration(LAUNCH_PATIENCE_S)}."
+        )
         return Verdict(State.STALLED, "launch", text, None, (), stall)
     read = f"{timeline.lines} lines, none of a startup" if timeline.lines else "nothing is written yet"
-    return Verdict(State.UNSEEN, None, f"Waiting for a launch: {read}. Its first line may take up to {duration(LAUNCH_PATIENCE_S)}.", None, ())
+    return Verdict(
+        State.UNSEEN, None, f"Waiting for a launch: {read}. Its first line may take up to {duration(LAUNCH_PATIENCE_S)}.", None, ()
+    )
 
 
 def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:

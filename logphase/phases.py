@@ -78,7 +78,9 @@ class Phases:
             track = self.tracks.get(name)
             if not phase.again or (track is not None and track.open_span(rank)) or self.argument_is(phase.again_unless):
                 return name
-            past = (track is not None and track.is_done(rank)) or any(rank in self.tracks[late].spans for late in phase.past if late in self.tracks)
+            past = (track is not None and track.is_done(rank)) or any(
+                rank in self.tracks[late].spans for late in phase.past if late in self.tracks
+            )
             if not past or not all(known in self.tracks for known in phase.again_after):
                 return name
             name = phase.again
@@ -99,7 +101,9 @@ class Phases:
         """A bar without description belongs to the innermost phase that began with a line of its own."""
         total = int(event.values["total"])
         open_ = [
-            (track.rule.nested, track.begun, name) for name, track in self.tracks.items() if track.is_open() and track.rule.process == "scheduler"
+            (track.rule.nested, track.begun, name)
+            for name, track in self.tracks.items()
+            if track.is_open() and track.rule.process == "scheduler"
         ]
         if not open_:
             return None
@@ -141,21 +145,21 @@ class Phases:
                 continue
             for rank in ranks:
                 if other.rule.process == track.rule.process or rank is not None or len(ranks) == 1:
-                    other.settle(record.time, record.line, rank)
+                    other.settle(record.time, rank)
         self.leave_nested(record)
 
     def leave_nested(self, record: Record) -> None:
         """What ran inside is over when the phase around it speaks."""
         for other in self.tracks.values():
             if other.rule.nested and other.is_open():
-                other.settle(record.time, record.line, every=True)
+                other.settle(record.time, every=True)
 
     def finish_bars(self, record: Record) -> None:
         """No more is to come: a phase of which only a bar is known ended with its bar, if that is full."""
         for track in self.tracks.values():
             full = track.progress is not None and track.progress.done == track.progress.total
             if full and track.is_open() and track.by_bar:
-                track.settle(record.time, record.line, every=True)
+                track.settle(record.time, every=True)
 
     def implied_start(self, phase: PhaseRule) -> float | None:
         """Where a phase that prints only its end began: at the last end of those before it."""

@@ -156,7 +156,9 @@ class _Parts:
                 continue
             for number, item in enumerate(listed):
                 name = item.get("id", "?")
-                found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"' if kind != "fingerprint" else f"{table.name}: {kind}[{number}]"))
+                found.append(
+                    (kind, item, f'{table.name}: {kind}[{number}] "{name}"' if kind != "fingerprint" else f"{table.name}: {kind}[{number}]")
+                )
         return found
 
     def _add(self, kind: str, item: dict[str, Any], where: str, layer: str, trusted: bool) -> None:  # noqa: FBT001 - of every item

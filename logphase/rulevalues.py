@@ -101,7 +101,7 @@ class PhaseRule(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """A wording that only some versions have: when `rule` fires and `pattern` is found in its line, the version is within since and until."""
+    """A wording that only some versions have: `rule` fired and `pattern` is in its line, so the version is within since and until."""
 
     rule: str
     pattern: str = ""
@@ -261,13 +261,13 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _mapping(value: object) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise TypeError("no table of texts, as { name = \"text\" }")
+        raise TypeError('no table of texts, as { name = "text" }')
     return value
 
 
 def _lists(value: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
-        raise TypeError("no table of lists, as { message = [\"msg\"] }")
+        raise TypeError('no table of lists, as { message = ["msg"] }')
     return {name: _texts(names) for name, names in value.items()}
 
 

@@ -59,7 +59,9 @@ def snapshot(launch: StartupBuilder) -> Startup:
         explained=share,
         current=current,
         failed_in=launch.failed_in(),
-        cause=Cause(cause.event.rule.id, cause.line, cause.rank, cause.event.record.text.strip(), cause.event.rule.remedy) if cause else None,
+        cause=Cause(cause.event.rule.id, cause.line, cause.rank, cause.event.record.text.strip(), cause.event.rule.remedy)
+        if cause
+        else None,
         ready_evidence=_ready_evidence(launch),
         stop_evidence=(Evidence(stop.rule.id, stop.record.line, None, stop.record.text),) if stop else (),
         progress_evidence=(launch.progress[1],) if launch.progress[1] else (),
@@ -71,7 +73,9 @@ def snapshot(launch: StartupBuilder) -> Startup:
         certain=launch.failures.certain,
         worker=launch.worker,
         memory=tuple(
-            Memory(rank, max(0.0, moment - zero), free, phase, line) for rank, moment, free, phase, line in launch.memory if zero is not None
+            Memory(rank, max(0.0, moment - zero), free, phase, line)
+            for rank, moment, free, phase, line in launch.memory
+            if zero is not None
         ),
         reached=launch.scheduled or bool(launch.arguments_line) or any(rank for rank in launch.ranks),
     )
@@ -136,7 +140,9 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...]) -> tuple[str, .
         remedy = f" {first.rule.remedy}" if first.rule.remedy else ""
         found.append(f"{first.record.text.strip()[:300]} (line {first.record.line}{more}).{remedy}")
     hint = launch.rules.hints.get("bars_only", "")
-    spans = [span for track in launch.tracks.values() if track.rule.process == "scheduler" for spans in track.spans.values() for span in spans]
+    spans = [
+        span for track in launch.tracks.values() if track.rule.process == "scheduler" for spans in track.spans.values() for span in spans
+    ]
     bars = any(track.progress is not None for track in launch.tracks.values())
     if hint and bars and spans and not launch.arguments_line and not any(span.explicit for span in spans):
         found.append(hint)

@@ -176,7 +176,7 @@ class Track:
             last.end = max(last.end, time)
         return True
 
-    def settle(self, time: float | None, line: int, rank: Rank = None, *, every: bool = False) -> None:
+    def settle(self, time: float | None, rank: Rank = None, *, every: bool = False) -> None:
         """The rank (or every one) has moved on: spans without an end line end here, or where their bar ended."""
         for name, spans in self.spans.items():
             span = spans[-1]
@@ -221,7 +221,9 @@ class Track:
         tagged = {rank: spans[-1] for rank, spans in parts.items() if rank is not None}
         missing = self._missing(tagged, ranks, past)
         everything = [span for spans in parts.values() for span in spans]
-        open_ = any(spans[-1].status == "open" for spans in parts.values()) or bool(missing) or (not everything and self.progress is not None)
+        open_ = (
+            any(spans[-1].status == "open" for spans in parts.values()) or bool(missing) or (not everything and self.progress is not None)
+        )
         status = "failed" if failed else "open" if open_ else "done"
         starts = [span.start_s for span in everything if span.start_s is not None]
         ends = [span.end_s for span in everything if span.end_s is not None]
@@ -269,7 +271,9 @@ def _span(span: OpenSpan, rank: Rank, zero: float | None) -> Span:
     if start is not None and start < 0.0:
         start = 0.0 if start >= -STAMP_S else None  # it began before the log did
     end = None if span.end is None or zero is None else max(start or 0.0, span.end - zero)
-    return Span(rank, span.status, start, end, span.duration, span.came_from if span.status == "done" else None, (span.line, span.last_line))
+    return Span(
+        rank, span.status, start, end, span.duration, span.came_from if span.status == "done" else None, (span.line, span.last_line)
+    )
 
 
 def _duration(parts: list[list[Span]]) -> float | None:

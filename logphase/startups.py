@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from logphase.records import Record
     from logphase.rules import RuleSet
     from logphase.spans import Track
-    from logphase.timeline import Startup
+    from logphase.timeline import Progress, Startup
 
 MAX_RANKS = 1024
 CAUSE_ITSELF = 3  # strength of a fatal rule that names the cause
@@ -207,7 +207,7 @@ class StartupBuilder:
         self.scheduled = True
         for name in ("launch", "spawn"):
             if name in self.tracks:
-                self.tracks[name].settle(record.time, record.line)
+                self.tracks[name].settle(record.time)
 
     def alive(self, record: Record) -> None:
         """A line of the engine that no rule knows: it works, in whatever phase it is."""
@@ -252,7 +252,7 @@ class StartupBuilder:
             return record.owner.line if record.owner is not None else 0
         if record.level != "ERROR":
             return record.line
-        time, line = self._errors
+        time = self._errors[0]
         if time is None or time != record.time:
             self._errors = (record.time, record.line)
         return self._errors[1]
@@ -275,25 +275,35 @@ class StartupBuilder:
         if rule.edge in (Edge.END, Edge.POINT):
             self._end(event, track, key)
         else:
-            if rule.edge is Edge.BEGIN or not track.is_open() or (bar is None and track.open_span(key) is None):
-                elapsed = bar.elapsed_s if bar else None
-                self.phases.enter(name, rank, record, explicit=rule.edge is Edge.BEGIN, bar_elapsed=elapsed, zero=self.zero)
-            if bar is not None:
-                news = track.bar(bar, record.time, record.line)
-            else:
-                track.seen(key, record.time, record.line)
+            news = self._enter(event, track, rank, key, bar)
         if news and not phase.nested:
             self.phases.leave_nested(record)
         track.values.update({name: value for name, value in values.items() if name not in NO_VALUES})
         if rank:
             self.past[rank] = record.line
-        free = values.get("avail_mem_gb")
-        if news and isinstance(free, float) and record.time is not None and len(self.memory) < MAX_MEMORY:
-            span = track.open_span(key) or track.open_span(None)
-            moment = span.start + bar.elapsed_s if bar and bar.elapsed_s and span and span.start is not None else record.time
-            self.memory.append((rank, moment, free, name, record.line))
         if news:
+            self._remember(event, track, rank, bar)
             self._advance(event, rank)
+
+    def _enter(self, event: Event, track: Track, rank: str | None, key: str | None, bar: Progress | None) -> bool:
+        """A begin, or evidence that a phase goes on, which opens it where no begin was seen; False for a bar's state that is no news."""
+        record, explicit = event.record, event.rule.edge is Edge.BEGIN
+        if explicit or not track.is_open() or (bar is None and track.open_span(key) is None):
+            elapsed = bar.elapsed_s if bar else None
+            self.phases.enter(track.rule.id, rank, record, explicit=explicit, bar_elapsed=elapsed, zero=self.zero)
+        if bar is not None:
+            return track.bar(bar, record.time, record.line)
+        track.seen(key, record.time, record.line)
+        return True
+
+    def _remember(self, event: Event, track: Track, rank: str | None, bar: Progress | None) -> None:
+        """The free memory that a line or a bar tells."""
+        record, free = event.record, event.values.get("avail_mem_gb")
+        if not isinstance(free, float) or record.time is None or len(self.memory) >= MAX_MEMORY:
+            return
+        span = track.open_span(rank) or track.open_span(None)
+        moment = span.start + bar.elapsed_s if bar and bar.elapsed_s and span and span.start is not None else record.time
+        self.memory.append((rank, moment, free, track.rule.id, record.line))
 
     def _end(self, event: Event, track: Track, key: str | None) -> None:
         rule, record = event.rule, event.record
@@ -356,14 +366,14 @@ class StartupBuilder:
         after = None if record.time is None or self.zero is None else record.time - self.zero
         self.ready = Moment(record.time, record.line, "log", after)
         for track in self.tracks.values():
-            track.settle(record.time, record.line, every=True)
+            track.settle(record.time, every=True)
         self.phases.track("serving").begin(None, record.time, record.line)
         self._advance(event, None)
 
     # --- what comes out
 
     def startup(self) -> Startup:
-        """This launch as a value, at the end of what was fed."""
+        """The launch as a value, at the end of what was fed."""
         from logphase.snapshot import snapshot
 
         return snapshot(self)

@@ -117,7 +117,11 @@ def _running(startup: Startup, now: float | None, *, live: bool) -> Verdict:
     silence = 0.0 if moment is None else max(0.0, moment - (since or 0.0))
     title = _title(startup, startup.current)
     what = f"in {title}" if title else "no phase is known yet"
-    bar = f", {phase.progress.done}/{phase.progress.total} {phase.progress.unit}" if phase and phase.progress and phase.status == "open" else ""
+    bar = (
+        f", {phase.progress.done}/{phase.progress.total} {phase.progress.unit}"
+        if phase and phase.progress and phase.status == "open"
+        else ""
+    )
     missing = phase.missing if phase else ()
     waiting = f"; {', '.join(missing[:8])} {'has' if len(missing) == 1 else 'have'} not ended it" if missing else ""
     evidence = startup.progress_evidence
@@ -126,9 +130,8 @@ def _running(startup: Startup, now: float | None, *, live: bool) -> Verdict:
         return Verdict(State.STARTING, startup.current, summary, None, evidence)
     if silence > startup.budget_s:
         stall = Stall(startup.current or "", silence, startup.budget_s, startup.budget_from, missing)
-        summary = (
-            f"Stalled {what}{bar}: no progress for {duration(silence)}, {duration(startup.budget_s)} are allowed ({startup.budget_from}){waiting}."
-        )
+        allowed = f"{duration(startup.budget_s)} are allowed ({startup.budget_from})"
+        summary = f"Stalled {what}{bar}: no progress for {duration(silence)}, {allowed}{waiting}."
         return Verdict(State.STALLED, startup.current, summary, None, evidence, stall)
     done = phase is not None and phase.status == "done"
     last = f"after {title}" if done else what

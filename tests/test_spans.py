@@ -131,7 +131,7 @@ def test_a_bar_gives_the_end() -> None:
     assert track.bar(Progress(1, 2, "shards", 1.0, line=1), ZERO + 1, 1)
     assert track.bar(Progress(2, 2, "shards", 4.0, line=2), ZERO + 1, 2)
     assert not track.bar(Progress(2, 2, "shards", 4.0, line=2), ZERO + 1, 2)
-    track.settle(ZERO + 9, 3)
+    track.settle(ZERO + 9)
     phase = whole(track)
 
     assert (1.0, 5.0, 4.0, "bar") == (phase.start_s, phase.end_s, phase.duration_s, phase.duration_from)
@@ -207,7 +207,7 @@ def test_never_negative(actions: list[tuple[str, str | None, float, float]], uns
         elif action in ("end", "elapsed"):
             track.end(rank, time, line, figure if action == "elapsed" else None, None)
         elif action in ("settle", "every"):
-            track.settle(time, line, rank, every=action == "every")
+            track.settle(time, rank, every=action == "every")
         elif action == "bar":
             track.bar(Progress(int(figure), 300, "shards", figure), time, line)
         else:

@@ -458,8 +458,8 @@ def test_the_canary_is_sent_when_the_log_has_spoken_or_cannot(
     text: str,
     command: dict[str, object],
     held: Listener | None,
-    sends: bool,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: FBT001 - a case
+    sends: bool,  # noqa: FBT001 - a parameter of the test
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It goes out after the log's own evidence; without any, only to the port of this very server."""
     sent: list[Address] = []

@@ -18,7 +18,7 @@ from logphase.witness.port import PortOwner, http_is_up
 from logphase.witness.processes import ProcessTree, Writers, look, look_at_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from logphase.live import Frame, Testimony, Witness
 
