@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from logphase.rules import Rule, RuleSet
 
 Value = str | int | float
+QUOTES = ('"', "'", "`")
 _LOUD = frozenset({Edge.FATAL, Edge.FRAME})
 
 
@@ -61,8 +62,8 @@ class Matcher:
             if not self._armed(rule):
                 continue
             found = rule.match(text) or (rule.search(text) if loose else None)
-            if found is None:
-                continue
+            if found is None or text[: found.start()].rstrip(" (").endswith(QUOTES):
+                continue  # somebody else's words about the line
             if rule.edge in _LOUD and self._is_harmless(record):
                 return None
             if rule.edge is not Edge.FATAL and (rule.traceback or "Traceback (most recent call last)" in text):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from logphase import rulefiles
 from logphase.errors import RuleError
 from logphase.rulefiles import BUNDLED, COMMON, FORMAT, Table
-from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Fingerprint, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
+from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "DEFAULT_PATIENCE_S", "FORMAT", "Edge", "Fingerprint", "Header", "PhaseRule", "Rule", "RuleSet", "Wrapper",
+    "DEFAULT_PATIENCE_S", "FORMAT", "Edge", "Header", "PhaseRule", "Rule", "RuleSet", "Wrapper",
     "assemble", "available", "claims", "compiled", "load", "of_file", "tables",
 ]  # fmt: skip
 
@@ -102,7 +102,6 @@ def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | No
         phases={phase.id: phase for phase in found.built()},
         rules=rules,
         hints=found.hints,
-        fingerprints=tuple(found.fingerprints),
         replaced=found.replaced,
         off=tuple(sorted(found.off)),
     )
@@ -119,7 +118,6 @@ class _Parts:
         self.headers: dict[str, Header] = {}
         self.wrappers: dict[str, Wrapper] = {}
         self.phases: dict[str, tuple[dict[str, Any], str]] = {}
-        self.fingerprints: list[Fingerprint] = []
         self.hints: dict[str, str] = {}
         self.off: set[str] = set()
         self.replaced: dict[str, str] = {}
@@ -149,16 +147,14 @@ class _Parts:
 
     def _items(self, table: Table) -> list[tuple[str, dict[str, Any], str]]:
         found = []
-        for kind in ("header", "wrapper", "phase", "fingerprint", "rule"):
+        for kind in ("header", "wrapper", "phase", "rule"):
             listed = table.content.get(kind, [])
             if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
                 self.refuse(RuleError(f"{kind!r} is no list of tables", f"Write [[{kind}]] above each of them.", table.name))
                 continue
             for number, item in enumerate(listed):
                 name = item.get("id", "?")
-                found.append(
-                    (kind, item, f'{table.name}: {kind}[{number}] "{name}"' if kind != "fingerprint" else f"{table.name}: {kind}[{number}]")
-                )
+                found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"'))
         return found
 
     def _add(self, kind: str, item: dict[str, Any], where: str, layer: str, trusted: bool) -> None:  # noqa: FBT001 - of every item
@@ -169,8 +165,6 @@ class _Parts:
                 raise RuleError("this id is taken", f"See {same[-1].where}; ids are unique over all files of an engine.", where)
             self._rules.pop(rule.id, None)
             self._rules[rule.id] = [*same, rule]
-        elif kind == "fingerprint":
-            self.fingerprints.append(build(Fingerprint, {**item, "where": where}, where))
         elif kind == "phase":
             build(PhaseRule, {"title": "", **item, "where": where}, where)
             over, place = self.phases.pop(str(item["id"]), ({}, where))
@@ -207,7 +201,7 @@ class _Parts:
         return tuple(item for name, item in of.items() if name not in self.off)
 
 
-KEYS = ("format", "engine", "tested_with", "claims", "hints", "off", "header", "wrapper", "phase", "fingerprint", "rule")
+KEYS = ("format", "engine", "tested_with", "claims", "hints", "off", "header", "wrapper", "phase", "rule")
 
 
 def _strings(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's edge

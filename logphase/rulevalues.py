@@ -100,16 +100,6 @@ class PhaseRule(NamedTuple):
     where: str = ""
 
 
-class Fingerprint(NamedTuple):
-    """A wording that only some versions have: `rule` fired and `pattern` is in its line, so the version is within since and until."""
-
-    rule: str
-    pattern: str = ""
-    since: str = ""
-    until: str = ""
-    where: str = ""
-
-
 class Rule(NamedTuple):
     """One wording and what it means; see docs/writing-rules.md for each field."""
 
@@ -158,7 +148,6 @@ class RuleSet(NamedTuple):
     phases: Mapping[str, PhaseRule]
     rules: tuple[Rule, ...]
     hints: Mapping[str, str] = NOTHING
-    fingerprints: tuple[Fingerprint, ...] = ()
     replaced: Mapping[str, str] = NOTHING  # id -> where the rule stood that another one took the place of
     off: tuple[str, ...] = ()
 
