@@ -97,7 +97,9 @@ def _stopped(startup: Startup) -> Verdict:
     if startup.ready:
         before = f"was ready after {duration(startup.ready.after_s)}, then "
     elif len(startup.phases) > 1:
-        before = "before it was ready, "
+        running = [phase for phase in startup.phases if phase.status == "open" and phase.id != "shutdown"]
+        where = f"in {max(running, key=lambda phase: phase.lines[0]).title}, " if running else ""
+        before = f"before it was ready, {where}"
     summary = f"Stopped on request: {before}terminated{line}."
     return Verdict(State.STOPPED, "shutdown", summary, None, (*startup.stop_evidence, *startup.ready_evidence))
 
