@@ -55,6 +55,11 @@ class Launches:
         """Whether every source's launch is ready or over: nothing but its end or a new launch is news."""
         return bool(self._current) and all(launch.ready is not None or launch.over for launch in self._current.values())
 
+    @property
+    def serving(self) -> bool:
+        """Whether any source's launch is ready and not over."""
+        return any(launch.ready is not None and not launch.over for launch in self._current.values())
+
     def feed(self, record: Record, event: Event | None) -> StartupBuilder | None:
         """Give a record to its launch; returns it when the record began a new one."""
         if event is None:
@@ -74,6 +79,7 @@ class Launches:
             if other is None:
                 return None
             launch = other
+        launch.wording.feed(event)
         return launch if launch is not before and launch is self._current.get(record.source) else None
 
     def _unknown(self, record: Record) -> None:

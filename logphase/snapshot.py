@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from logphase.fingerprint import drift
 from logphase.gaps import gaps
 from logphase.phases import bar_progress
 from logphase.rules import DEFAULT_PATIENCE_S
@@ -65,7 +66,8 @@ def snapshot(launch: StartupBuilder) -> Startup:
         ready_evidence=_ready_evidence(launch),
         stop_evidence=(Evidence(stop.rule.id, stop.record.line, None, stop.record.text),) if stop else (),
         progress_evidence=(launch.progress[1],) if launch.progress[1] else (),
-        warnings=_warnings(launch, phases),
+        warnings=_warnings(launch, phases, share, total),
+        version=str(launch.wording.range),
         duration_s=total,
         budget_s=budget,
         budget_from=budget_from,
@@ -77,6 +79,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
             for rank, moment, free, phase, line in launch.memory
             if zero is not None
         ),
+        pollers=launch.polls.pollers(zero, dated=launch.dated),
         reached=launch.scheduled or bool(launch.arguments_line) or any(rank for rank in launch.ranks),
     )
 
@@ -132,7 +135,7 @@ def _ready_evidence(launch: StartupBuilder) -> tuple[Evidence, ...]:
     return tuple(evidence for evidence in (launch.up, *launch.evidence[:1], *launch.evidence[1:][-1:]) if evidence is not None)
 
 
-def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...]) -> tuple[str, ...]:
+def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...], share: float | None, total: float | None) -> tuple[str, ...]:
     found = list(launch.remarks)
     for events in launch.warnings.values():
         first = events[0]
@@ -149,6 +152,12 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...]) -> tuple[str, .
     found += _disagreements(launch, phases)
     if launch.lost_ranks:
         found.append(f"{launch.lost_ranks} more ranks were counted and left out.")
+    whole = launch.ready is not None and not launch.worker and bool(launch.arguments_line)
+    drifted = drift(
+        launch.rules, launch.wording.range, launch.tracks if whole else (), launch.arguments, share if whole else None, total
+    )
+    if drifted:
+        found.append(drifted)
     return tuple(found)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from logphase.failures import Candidate, Failures
+from logphase.fingerprint import Wording
 from logphase.phases import MOVES, Phases, bar_progress
+from logphase.polls import Polls
 from logphase.rules import Edge
 from logphase.timeline import Evidence, Moment
 
@@ -62,6 +64,8 @@ class StartupBuilder:
         self.timings: Mapping[str, object] = {}
         self.peeked: dict[str, Event] = {}  # bars in an unfinished line
         self.memory: list[tuple[str | None, float, float, str, int]] = []  # rank, moment, GB, phase, line
+        self.polls = Polls()
+        self.wording = Wording(rules)  # which version of the engine speaks
         self.evident = False  # more than a traceback was seen
         self.faint = False  # a traceback was seen, which may be any program's
         self.arrived = False  # its times are arrival times
@@ -107,6 +111,9 @@ class StartupBuilder:
         """The first stamp: phases that the launcher had begun before it begin here."""
         self.zero, self.zero_line = record.time, record.line
         self.zero_from = "arrival" if record.time_from == "arrival" else "log"
+        time, evidence = self.progress
+        if time is not None and record.time is not None:  # lines before the first stamp have the time of another launch's
+            self.progress = (max(time, record.time), evidence)
         for track in self.tracks.values():
             span = track.open_span(None)
             if span is not None and span.start is None and track.rule.process == "launcher":
@@ -141,12 +148,20 @@ class StartupBuilder:
             self.phases.track("shutdown").begin(None, event.record.time, event.record.line)
         elif edge in (Edge.READY, Edge.WORKER_READY):
             self._ready(event)
-        elif edge is Edge.WARN:
+        else:
+            self._note(event, rank)
+
+    def _note(self, event: Event, rank: str | None) -> None:
+        """What moves no phase and is told all the same."""
+        edge = event.rule.edge
+        if edge is Edge.WARN:
             self.warnings.setdefault(event.rule.id, []).append(event)
             if rank and event.rule.phase in self.rules.phases:
                 self.past[rank] = event.record.line
         elif edge is Edge.TIMINGS:
             self.timings = event.values
+        elif edge is Edge.HEARTBEAT and "status" in event.values:
+            self.polls.feed(event.values, event.record.time, event.record.line)
 
     def move(self, by: float) -> None:
         """Put it on another clock than the one that it was read with so far: `by` seconds earlier."""
@@ -156,10 +171,17 @@ class StartupBuilder:
         time, evidence = self.progress
         self.progress = (None if time is None else time - by, evidence)
         self.memory = [(rank, moment - by, *rest) for rank, moment, *rest in self.memory]  # type: ignore[misc]
+        self.polls.move(by)
         for track in self.tracks.values():
             for spans in track.spans.values():
                 for span in spans:
                     span.move(by)
+
+    def align(self, by: float) -> None:
+        """Its beginning is on the log's clock by the job's own word: only what arrived since is put there, `by` seconds earlier."""
+        self.last_time = None if self.last_time is None else self.last_time - by
+        time, evidence = self.progress
+        self.progress = (None if time is None else time - by, evidence)
 
     def peek(self, event: Event) -> None:
         """A bar's state in an unfinished line, to show with the next value: nothing is kept of it."""

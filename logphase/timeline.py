@@ -7,10 +7,13 @@ moments are seconds on the log's own clock, read as if it were UTC. What is not 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pandas import DataFrame
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -118,6 +121,36 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Poller:
+    """A client that asked for the server's health: how often in vain and how often with success, its first, first healthy and last poll.
+
+    `last` is the last one that was read: of a long log only the lines around the startup are.
+    """
+
+    client: str
+    refused: int
+    healthy: int
+    first: Moment
+    first_healthy: Moment | None
+    last: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One host of a launch that spans several, each with a log of its own.
+
+    `ahead_s`: how far its clock is ahead of the first node's, None where no events tell; `ahead_from`: the phases that tell.
+    """
+
+    rank: int
+    source: str
+    ranks: tuple[str, ...]
+    lines: tuple[int, int]
+    ahead_s: float | None = None
+    ahead_from: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Startup:
     """One launch of an engine, as far as the log has it."""
 
@@ -151,6 +184,10 @@ class Startup:
     certain: bool = False  # a failure that leaves no doubt
     worker: bool = False  # ready as a node without HTTP: its ranks are up, no inference is to be seen
     memory: tuple[Memory, ...] = ()
+    pollers: tuple[Poller, ...] = ()
+    nodes: tuple[Node, ...] = ()  # the hosts whose logs were merged into this startup
+    version: str = ""  # of the engine: what the log says, or the range that its wording leaves
+    weight_bytes: int | None = None  # size of the model's files, where whoever asks can see them
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,3 +200,8 @@ class Timeline:
     traffic: bool = False
     dropped: int = 0
     looked_for: tuple[str, ...] = field(default=())
+
+    def to_frame(self) -> DataFrame:
+        """Spans as a pandas frame: one row for each startup, phase and rank; docs/report.md tells the columns."""
+        frame: DataFrame = import_module("logphase.tables").frame(self.startups)  # pandas is loaded only where it is asked for
+        return frame

@@ -11,6 +11,8 @@ import click
 from logphase import __version__
 from logphase.cli import Failure, options, output
 from logphase.cli.exit_codes import ExitCode
+from logphase.cli.merging import logs_argument, merged, node_option
+from logphase.cli.model_folder import with_sizes
 from logphase.cli.reading import STDIN, analyse, choose, expand
 from logphase.errors import LogphaseError, SourceError
 from logphase.timeline import Timeline
@@ -26,7 +28,7 @@ _ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus
 
 
 @click.command(short_help="Explain a startup: where its time went, rank by rank, and what stopped it.")
-@options.log_arguments
+@logs_argument
 @options.output_options(list(FORMATS))
 @click.option(
     "--by",
@@ -37,6 +39,7 @@ _ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus
 )
 @options.startup_option(default=None)
 @options.as_of_option
+@node_option
 @options.rule_options
 @options.redact_option
 @options.color_option
@@ -47,6 +50,7 @@ def report(
     by: str,
     startup: str | int | None,
     as_of: options.AsOf | None,
+    nodes: dict[str, int],
     engine: str | None,
     rules: str | None,
     color: str,
@@ -69,13 +73,17 @@ def report(
       logphase report server.log -o startup.html
       logphase report server.log --by rank --startup 2
       logphase report 'logs/*.log' --format json -o startups.json
+      logphase report node0.log node1.log
       docker logs llm 2>&1 | logphase report -
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     form = form or _form(target)
-    paths = expand(logs)
+    if not logs and not nodes:
+        raise click.UsageError("Missing argument 'LOG...'.")
+    paths = expand(dict.fromkeys((*logs, *nodes)))
     output.refuse_early(target, force=force, terminal=form not in NOT_FOR_TERMINALS, form=form, logs=paths)
     with _copy(paths, form) as copy:
         timelines, failures = _read(paths, engine, rules, as_of, copy)
+        timelines = with_sizes(merged(timelines, nodes))
         shown = startup or ("last" if form in LAST_ONLY else "all")
         made = _report(
             timelines,

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 FORMATS: dict[str, str] = {
     "table": "logphase.views.table:render",
     "json": "logphase.views.document:render",
+    "csv": "logphase.views.spreadsheet:render",
+    "parquet": "logphase.views.parquet:render",
+    "markdown": "logphase.views.markdown:render",
     "html": "logphase.views.page:render",
+    "perfetto": "logphase.views.trace:render",
+    "otlp": "logphase.views.otlp:render",
+    "prometheus": "logphase.views.prometheus:render",
+    "junit": "logphase.views.junit:render",
     "png": "logphase.views.picture:png",
     "svg": "logphase.views.picture:svg",
 }
@@ -34,7 +41,7 @@ NEEDS_BROWSER = frozenset({"png", "svg"})
 QUOTING = frozenset({"html"})
 """Formats that quote the log's lines with their neighbours: `Report.quotes` is filled for them."""
 
-LAST_ONLY = frozenset({"table", "html", "png", "svg"})
+LAST_ONLY = frozenset({"table", "markdown", "html", "png", "svg"})
 """Formats for people: of a file with several startups they show the last one, unless others are asked for."""
 
 ORDERS = ("phase", "rank", "blame", "chain")

@@ -5,31 +5,15 @@ Law of this file: a hint without evidence is not shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from logphase.hints import hints
+
 if TYPE_CHECKING:
+    from logphase.hints import Hint
     from logphase.timeline import Startup
 
-_SOURCE = "logphase.hints"
 
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """A hint as the page shows it."""
-
-    title: str
-    reason: str
-    action: str
-    lines: tuple[int, ...]
-
-
-def advice(startup: Startup) -> tuple[Advice, ...]:
-    """The hints on a startup; none where this installation has no hints."""
-    if find_spec(_SOURCE) is None:
-        return ()
-    found = import_module(_SOURCE).hints(startup)
-    shown = (Advice(hint.title, hint.reason, hint.action, tuple(getattr(item, "line", item) for item in hint.evidence)) for hint in found)
-    return tuple(item for item in shown if item.lines)
+def advice(startup: Startup) -> tuple[Hint, ...]:
+    """The hints on a startup that have a line to show."""
+    return tuple(hint for hint in hints(startup) if hint.lines)

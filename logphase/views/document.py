@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from logphase.redact import redact as without_secrets
 from logphase.redact import redact_arguments
+from logphase.views.advice import advice
 from logphase.views.sentence import unseen
 from logphase.views.words import moment, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from logphase.timeline import Cause, Evidence, Gap, Moment, Phase, Progress, Span, Startup, Timeline
+    from logphase.hints import Hint
+    from logphase.timeline import Cause, Evidence, Gap, Moment, Node, Phase, Progress, Span, Startup, Timeline
     from logphase.verdict import Stall, Verdict
     from logphase.views import Report
 
@@ -90,9 +92,33 @@ def _startup(startup: Startup, verdict: Verdict, *, redact: bool) -> dict[str, o
         "explained": startup.explained,
         "warnings": [_text(text, redact=redact) for text in dict.fromkeys((*startup.warnings, *verdict.warnings))],
     }
+    entry["hints"] = [_hint(hint, redact=redact) for hint in advice(startup)]
+    if startup.nodes:
+        entry["nodes"] = [_node(node) for node in startup.nodes]
     if startup.source is not None:
         entry["source"] = startup.source
     return entry
+
+
+def _hint(hint: Hint, *, redact: bool) -> dict[str, object]:
+    return {
+        "id": hint.id,
+        "title": _text(hint.title, redact=redact),
+        "reason": _text(hint.reason, redact=redact),
+        "action": _text(hint.action, redact=redact),
+        "lines": list(dict.fromkeys(hint.lines)),
+    }
+
+
+def _node(node: Node) -> dict[str, object]:
+    return {
+        "rank": node.rank,
+        "file": node.source,
+        "ranks": list(node.ranks),
+        "lines": list(node.lines),
+        "ahead_s": node.ahead_s,
+        "ahead_from": list(node.ahead_from),
+    }
 
 
 def _verdict(verdict: Verdict, *, redact: bool) -> dict[str, object]:

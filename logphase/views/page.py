@@ -23,10 +23,10 @@ from logphase.views.words import count, lines, quote, seconds, spoken, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from logphase.hints import Hint
     from logphase.timeline import Phase, Startup
     from logphase.verdict import Verdict
     from logphase.views import Report
-    from logphase.views.advice import Advice
     from logphase.views.figures import Figure
 
 MOST_STARTUPS = 12
@@ -190,7 +190,7 @@ def _paced(phase: Phase, pace: measures.Pace) -> str:
     return f"{told}Longest wait: {spoken(end - start)} for number {step:,}, {where}."
 
 
-def _advice(hints: Sequence[Advice], excerpts: Excerpts, *, hide: bool) -> Html | None:
+def _advice(hints: Sequence[Hint], excerpts: Excerpts, *, hide: bool) -> Html | None:
     if not hints:
         return None
     items = []

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logphase.views import phasetable
+from logphase.views.advice import advice
 from logphase.views.glyphs import ASCII, STYLE, UNICODE
 from logphase.views.measures import telling_gaps
 from logphase.views.sentence import said, unseen
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from logphase.hints import Hint
     from logphase.timeline import Evidence, Startup
     from logphase.verdict import Verdict
     from logphase.views import Report
@@ -94,6 +96,7 @@ def _startup(report: Report, shown: tuple[Startup, Verdict, str], width: int, gl
     warnings = dict.fromkeys((*startup.warnings, *verdict.warnings))
     yield from _section("Warnings", [quote(warning, hide=report.redact) for warning in warnings], style="yellow")
     yield from _section("What to do", _advice(verdict))
+    yield from _section("What to change", [_hint(hint, hide=report.redact) for hint in advice(startup)])
 
 
 def _headline(state: str, text: str) -> RenderableType:
@@ -117,6 +120,8 @@ def _facts(report: Report, startup: Startup, origin: str) -> list[str]:
     if startup.ranks:
         many = len(startup.ranks) > 1
         facts.append(f"{len(startup.ranks)} ranks ({ranks(startup.ranks)})" if many else visible(startup.ranks[0]))
+    if startup.nodes:
+        facts.append(f"{len(startup.nodes)} nodes ({', '.join(f'{node.rank}: {visible(node.source)}' for node in startup.nodes)})")
     if startup.started.time is not None:
         facts.append(f"started {moment(startup.started.time).replace('T', ' ')}")
     return facts
@@ -206,6 +211,11 @@ def _advice(verdict: Verdict) -> list[str]:
     return advice
 
 
+def _hint(hint: Hint, *, hide: bool) -> str:
+    where = ", ".join(str(line) for line in dict.fromkeys(hint.lines))
+    return quote(f"{hint.title}. {hint.reason} (line {where}) {hint.action}", hide=hide)
+
+
 def _section(title: str, items: Sequence[str], style: str = "") -> Iterator[RenderableType]:
     """A title with its items below, each hanging behind two columns."""
     if not items:
@@ -229,7 +239,8 @@ def _left_out(report: Report) -> Iterator[RenderableType]:
         notes.append(f"{count(hidden, 'other startup')} not shown: --startup all shows every one, --startup N one of them.")
     if report.timeline.dropped:
         notes.append(f"{count(report.timeline.dropped, 'more startup')} counted, but not kept.")
-    silent = [source for source in report.sources if source not in report.origins]
+    merged = {node.source for startup in report.timeline.startups for node in startup.nodes}
+    silent = [source for source in report.sources if source not in report.origins and source not in merged]
     if report.timeline.startups and silent:
         notes.append(f"No startup seen in {', '.join(visible(source) for source in silent)}.")
     yield from _section("", notes)

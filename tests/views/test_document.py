@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Made = dict[str, Callable[..., Report]]
 
-STARTUP = "index engine lines started ready verdict arguments ranks phases gaps explained warnings".split()  # noqa: SIM905
+STARTUP = "index engine lines started ready verdict arguments ranks phases gaps explained warnings hints".split()  # noqa: SIM905
 PHASE = (
     "id title status start_s end_s duration_s duration_from ranks spans slowest spread_s missing progress values lines".split()  # noqa: SIM905
 )
