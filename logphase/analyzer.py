@@ -31,6 +31,7 @@ DECIDE = 1 << 20  # bytes within which an engine's own words are looked for
 WINDOW = 1 << 14
 PATIENT_LINES = 2000  # lines without a known one before a log counts as quiet
 ALERT_LINES = 400  # lines that are read in full after a failure of a server that was up
+AFTERWARDS = 400  # lines that are read in full after a server is ready: who polled it, and for how long
 REACH = HEAD - 1024  # into a line in which a text counts, so that it lies in what is kept as a whole
 TRAFFIC = frozenset({Edge.SERVING, Edge.HEARTBEAT, Edge.NOTE})
 NEWS = frozenset({Edge.LAUNCH, Edge.ARGUMENTS, Edge.STOP, Edge.FATAL})  # of a server that is up, or over
@@ -50,6 +51,7 @@ class Walk:
         self._ended = False  # `until` is reached
         self._unknown = 0  # lines since the last known one
         self._alert = 0
+        self._settled = 0  # lines since every launch was ready or over
         self._parsed = 0  # bytes up to which records were read
         self._steps = 0
         self._aligned = False  # arrival times and the log's clock
@@ -153,6 +155,8 @@ class Walk:
             for launch in self.launches.all:
                 if launch.zero_from == "arrival":
                     launch.move(shift)
+                elif launch.arrived:
+                    launch.align(shift)
 
     def _remark(self, line: int, back: float) -> None:
         if self.launches.all:
@@ -162,7 +166,9 @@ class Walk:
 
     def _quieten(self) -> None:
         settled = self.launches.settled
-        quiet = not self._alert and (settled or self._unknown > PATIENT_LINES)
+        self._settled = self._settled + 1 if settled else 0
+        calm = self._settled > AFTERWARDS or not self.launches.serving
+        quiet = not self._alert and ((settled and calm) or self._unknown > PATIENT_LINES)
         scan = self._scanner(settled) if quiet else None
         if scan is not self._scan:
             self._scan, self._scanned = scan, self.lines.offset
@@ -170,13 +176,24 @@ class Walk:
 
     def _scanner(self, settled: bool) -> Callable[[memoryview], list[int]]:  # noqa: FBT001 - a key
         if settled not in self._scans:
-            armed = [
-                rule
-                for rule in self.rules.rules
-                if (rule.scope == "always" and rule.edge in NEWS if settled else rule.edge not in TRAFFIC and not rule.inference)
-            ]
-            self._scans[settled] = scanner([text for rule in armed for text in rule.contains])
+            self._scans[settled] = scanner(self._texts(settled))
         return self._scans[settled]
+
+    def _texts(self, settled: bool) -> list[str]:  # noqa: FBT001 - of a key
+        """What makes a line worth reading while the log is quiet."""
+        armed = [
+            rule
+            for rule in self.rules.rules
+            if (rule.scope == "always" and rule.edge in NEWS if settled else rule.edge not in TRAFFIC and not rule.inference)
+        ]
+        return [text for rule in armed for text in rule.contains]
+
+    @property
+    def news(self) -> list[str] | None:
+        """While every launch is ready or over and the log is quiet: the texts without which no line changes anything; else None."""
+        if self._scan is None or self._passing or not self.lines.at_line_start or not self.launches.settled:
+            return None
+        return self._texts(settled=True) if self._scan is self._scans.get(True) else None
 
     def _skip(self, scan: Callable[[memoryview], list[int]]) -> bool:
         """Pass over lines that hold none of the armed texts; True when the next line is to be read."""

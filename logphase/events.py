@@ -59,7 +59,7 @@ class Matcher:
         loose = anywhere and record.header is None and not record.bar
         text = record.text if loose else record.message
         for rule in self.candidates(text):
-            if not self._armed(rule):
+            if not self.armed(rule):
                 continue
             found = rule.match(text) or (rule.search(text) if loose else None)
             if found is None or text[: found.start()].rstrip(" (").endswith(QUOTES):
@@ -71,7 +71,8 @@ class Matcher:
             return Event(rule, record, typed(rule, found.groupdict()))
         return None
 
-    def _armed(self, rule: Rule) -> bool:
+    def armed(self, rule: Rule) -> bool:
+        """Whether a rule is looked for now."""
         return not self.serving or rule.scope != "startup"
 
     def _is_harmless(self, record: Record) -> bool:

@@ -57,7 +57,7 @@ class RecordParser:
     """Feed lines, get records. `headed` counts the lines whose header was known: 0 means that the log's prefix is not."""
 
     def __init__(self, rules: RuleSet, reference: float | None = None) -> None:
-        self._headers = [(header, compiled(header.pattern)) for header in rules.headers]
+        self._headers = [(header, compiled(header.pattern, header.trusted)) for header in rules.headers]
         self._unwrapper = Unwrapper(rules.wrappers, lambda text: self._header(text) is not None)
         self._owners: dict[str | None, Record] = {}
         self._source: str | None = None

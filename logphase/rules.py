@@ -12,24 +12,54 @@ from typing import TYPE_CHECKING, Any
 from logphase import rulefiles
 from logphase.errors import RuleError
 from logphase.rulefiles import BUNDLED, COMMON, FORMAT, Table
-from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
+from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Fingerprint, Head, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "DEFAULT_PATIENCE_S", "FORMAT", "Edge", "Header", "PhaseRule", "Rule", "RuleSet", "Wrapper",
-    "assemble", "available", "claims", "compiled", "load", "of_file", "tables",
-]  # fmt: skip
+    "DEFAULT_PATIENCE_S",
+    "FORMAT",
+    "Edge",
+    "Fingerprint",
+    "Header",
+    "PhaseRule",
+    "Rule",
+    "RuleSet",
+    "Wrapper",
+    "assemble",
+    "available",
+    "bundled",
+    "claims",
+    "compiled",
+    "concerned",
+    "for_all",
+    "load",
+    "load_bundled",
+    "of_file",
+    "tables",
+]
 
 DEFAULT_ENGINE = "sglang"
+LISTS = ("header", "wrapper", "phase", "fingerprint", "rule")
 
 
 @cache
 def _known(given: str | None, user: str) -> tuple[str, ...]:  # noqa: ARG001 - the cache's key
-    bundled = {table.folder for table in rulefiles.bundled()} - {COMMON}
     added = {_engine(table) for table in rulefiles.layers(given)} - {""}
-    return tuple(sorted(bundled | added, key=lambda name: (name != DEFAULT_ENGINE, name)))
+    return tuple(sorted({*bundled(), *added}, key=lambda name: (name != DEFAULT_ENGINE, name)))
+
+
+def bundled() -> tuple[str, ...]:
+    """Names of the engines that come with logphase."""
+    names = {table.folder for table in rulefiles.bundled()} - {COMMON}
+    return tuple(sorted(names, key=lambda name: (name != DEFAULT_ENGINE, name)))
+
+
+def load_bundled(engine: str = DEFAULT_ENGINE) -> RuleSet:
+    """The rules that come with logphase, with examples, and without anybody's own."""
+    own = [table for table in rulefiles.bundled(examples=True) if table.folder in (engine, COMMON)]
+    return assemble(engine, sorted(own, key=lambda table: table.folder == COMMON))
 
 
 def available(extra: str | None = None) -> tuple[str, ...]:
@@ -37,9 +67,24 @@ def available(extra: str | None = None) -> tuple[str, ...]:
     return _known(extra, str(rulefiles.user_folder()))
 
 
+def concerned(extra: str) -> tuple[str, ...]:
+    """The engines that a file or folder says something about: none where it is for all."""
+    try:
+        return tuple(
+            dict.fromkeys(name for table in rulefiles.layers(extra) if table.layer == rulefiles.GIVEN and (name := _engine(table)))
+        )
+    except RuleError:
+        return ()
+
+
 def claims(engine: str, extra: str | None = None) -> tuple[str, ...]:
     """Texts that only this engine writes."""
-    tables = (*rulefiles.layers(extra), *rulefiles.bundled())
+    return _claims(engine, extra, str(rulefiles.user_folder()))
+
+
+@cache
+def _claims(engine: str, given: str | None, user: str) -> tuple[str, ...]:  # noqa: ARG001 - the cache's key
+    tables = (*rulefiles.layers(given), *rulefiles.bundled())
     return tuple(text for table in tables if _engine(table) == engine for text in _strings(table.content.get("claims", [])))
 
 
@@ -62,13 +107,13 @@ def _load(engine: str, extra: str | None, user: str, examples: bool) -> RuleSet:
 def tables(engine: str, extra: str | None = None, *, examples: bool = False) -> tuple[Table, ...]:
     """The files that an engine's rules come from, those that count more first."""
     layers = rulefiles.layers(extra, examples=examples)
-    bundled = rulefiles.bundled(examples=examples)
-    own = [table for table in bundled if table.folder == engine]
+    brought = rulefiles.bundled(examples=examples)
+    own = [table for table in brought if table.folder == engine]
     if not own and engine not in {_engine(table) for table in layers}:
         known = ", ".join(available(extra))
         raise RuleError(f"no engine called {engine!r}", f"Known engines: {known}.")
     over = [table for table in layers if _engine(table) in ("", engine)]
-    return (*over, *own, *(table for table in bundled if table.folder == COMMON))
+    return (*over, *own, *(table for table in brought if table.folder == COMMON))
 
 
 def of_file(path: str) -> RuleSet:
@@ -82,6 +127,11 @@ def of_file(path: str) -> RuleSet:
 def _engine(table: Table) -> str:
     """The engine that a file's rules are for; empty where they are for all."""
     return table.folder if table.folder and table.folder != COMMON else str(table.content.get("engine", ""))
+
+
+def for_all(table: Table) -> bool:
+    """Whether a file's rules are for every engine."""
+    return _engine(table) == ""
 
 
 def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | None = None) -> RuleSet:
@@ -102,6 +152,7 @@ def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | No
         phases={phase.id: phase for phase in found.built()},
         rules=rules,
         hints=found.hints,
+        fingerprints=tuple(found.fingerprints),
         replaced=found.replaced,
         off=tuple(sorted(found.off)),
     )
@@ -118,6 +169,7 @@ class _Parts:
         self.headers: dict[str, Header] = {}
         self.wrappers: dict[str, Wrapper] = {}
         self.phases: dict[str, tuple[dict[str, Any], str]] = {}
+        self.fingerprints: list[Fingerprint] = []
         self.hints: dict[str, str] = {}
         self.off: set[str] = set()
         self.replaced: dict[str, str] = {}
@@ -130,14 +182,15 @@ class _Parts:
 
     def add(self, table: Table) -> None:
         """Take a file that counts less than those before it."""
-        content = table.content
-        for key in content:
-            if key not in KEYS:
-                self.refuse(RuleError(f"unknown key {key!r}", f"Known: {', '.join(KEYS)}.", table.name))
-        self.tested_with = self.tested_with or _strings(content.get("tested_with", []))
-        self.claims += _strings(content.get("claims", []))
-        self.hints = {**content.get("hints", {}), **self.hints}
-        self.off |= set(_strings(content.get("off", []))) if table.layer != BUNDLED else set()
+        try:
+            head: Head = build(Head, {key: value for key, value in table.content.items() if key not in LISTS}, table.name)
+        except RuleError as error:
+            self.refuse(error)
+        else:
+            self.tested_with = self.tested_with or head.tested_with
+            self.claims += head.claims
+            self.hints = {**head.hints, **self.hints}
+            self.off |= set(head.off) if table.layer != BUNDLED else set()
         trusted = table.layer == BUNDLED
         for kind, item, where in self._items(table):
             try:
@@ -147,27 +200,31 @@ class _Parts:
 
     def _items(self, table: Table) -> list[tuple[str, dict[str, Any], str]]:
         found = []
-        for kind in ("header", "wrapper", "phase", "rule"):
+        for kind in LISTS:
             listed = table.content.get(kind, [])
             if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
                 self.refuse(RuleError(f"{kind!r} is no list of tables", f"Write [[{kind}]] above each of them.", table.name))
                 continue
             for number, item in enumerate(listed):
-                name = item.get("id", "?")
+                name = item.get("id") or item.get("rule", "?")
                 found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"'))
         return found
 
     def _add(self, kind: str, item: dict[str, Any], where: str, layer: str, trusted: bool) -> None:  # noqa: FBT001 - of every item
         if kind == "rule":
             rule: Rule = build(Rule, {**item, "where": where, "layer": layer, "trusted": trusted}, where)
+            if "" in rule.contains:
+                raise RuleError("contains holds an empty text", "Give a text that every match holds.", where)
             same = self._rules.get(rule.id, [])
             if same and same[-1].layer == layer:
                 raise RuleError("this id is taken", f"See {same[-1].where}; ids are unique over all files of an engine.", where)
             self._rules.pop(rule.id, None)
             self._rules[rule.id] = [*same, rule]
+        elif kind == "fingerprint":
+            self.fingerprints.append(build(Fingerprint, {**item, "where": where, "trusted": trusted}, where))
         elif kind == "phase":
             build(PhaseRule, {"title": "", **item, "where": where}, where)
-            over, place = self.phases.pop(str(item["id"]), ({}, where))
+            over, place = self.phases.get(str(item["id"]), ({}, where))
             self.phases[str(item["id"])] = ({**item, **over, "where": place}, place)
         else:
             of: dict[str, Any] = self.headers if kind == "header" else self.wrappers
@@ -199,9 +256,6 @@ class _Parts:
     def kept(self, of: Mapping[str, Any]) -> tuple[Any, ...]:
         """Headers or wrappers that are not switched off."""
         return tuple(item for name, item in of.items() if name not in self.off)
-
-
-KEYS = ("format", "engine", "tested_with", "claims", "hints", "off", "header", "wrapper", "phase", "rule")
 
 
 def _strings(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's edge

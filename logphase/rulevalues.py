@@ -14,13 +14,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from logphase.errors import RuleError
-from logphase.rulefiles import BUNDLED
+from logphase.rulefiles import BUNDLED, FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 TIMEOUT_S = 0.05  # of one search with a pattern that is not ours
 DEFAULT_PATIENCE_S = 600.0
+PREFIX = 400  # characters within which a message begins behind a prefix that no header knows
+_BEGINS = re.compile(r"^|[\s\]>)|:=]+")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -51,8 +53,19 @@ EDGES = {edge.value: edge for edge in Edge}
 class Pattern(Protocol):
     """What `re` and the timed wrapper of `regex` have in common here."""
 
-    def match(self, text: str, /) -> Any: ...  # noqa: ANN401 - a match object of either library
+    def match(self, text: str, start: int = 0, /) -> Any: ...  # noqa: ANN401 - a match object of either library
     def search(self, text: str, /) -> Any: ...  # noqa: ANN401
+
+
+class Head(NamedTuple):
+    """What a rule file says about itself and its engine."""
+
+    format: int = FORMAT
+    engine: str = ""
+    tested_with: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    hints: Mapping[str, str] = NOTHING
+    off: tuple[str, ...] = ()
 
 
 class Header(NamedTuple):
@@ -100,6 +113,17 @@ class PhaseRule(NamedTuple):
     where: str = ""
 
 
+class Fingerprint(NamedTuple):
+    """A wording of some versions only: `rule` fires and `pattern` is found in its line, so the version is within since and until."""
+
+    rule: str
+    pattern: str = ""
+    since: str = ""
+    until: str = ""
+    where: str = ""
+    trusted: bool = True
+
+
 class Rule(NamedTuple):
     """One wording and what it means; see docs/writing-rules.md for each field."""
 
@@ -133,8 +157,13 @@ class Rule(NamedTuple):
         return compiled(self.pattern, self.trusted).match(message)
 
     def search(self, line: str) -> Any:  # noqa: ANN401
-        """Search the whole line, for logs whose prefix no header knows."""
-        return compiled(self.pattern.removeprefix("^"), self.trusted).search(line)
+        """Match where a message may begin, for logs whose prefix no header knows: behind a word or a bracket, not far into the line."""
+        pattern = compiled(self.pattern.removeprefix("^"), self.trusted)
+        for begin in _BEGINS.finditer(line, 0, PREFIX):
+            found = pattern.match(line, begin.end())
+            if found is not None:
+                return found
+        return None
 
 
 class RuleSet(NamedTuple):
@@ -148,6 +177,7 @@ class RuleSet(NamedTuple):
     phases: Mapping[str, PhaseRule]
     rules: tuple[Rule, ...]
     hints: Mapping[str, str] = NOTHING
+    fingerprints: tuple[Fingerprint, ...] = ()
     replaced: Mapping[str, str] = NOTHING  # id -> where the rule stood that another one took the place of
     off: tuple[str, ...] = ()
 
@@ -160,9 +190,9 @@ class _Timed:
 
         self._pattern = regex.compile(pattern)
 
-    def match(self, text: str, /) -> Any:  # noqa: ANN401
+    def match(self, text: str, start: int = 0, /) -> Any:  # noqa: ANN401
         try:
-            return self._pattern.match(text, timeout=TIMEOUT_S)
+            return self._pattern.match(text, start, timeout=TIMEOUT_S)
         except TimeoutError:
             return None
 

@@ -110,7 +110,7 @@ def _joined(held: Piece, piece: Piece) -> Piece:
 
 
 def _from_pattern(piece: Piece, wrapper: Wrapper) -> Piece | None:
-    found = compiled(wrapper.pattern).match(piece.text)
+    found = compiled(wrapper.pattern, wrapper.trusted).match(piece.text)
     if not found or not found.end():
         return None
     part = found.groupdict()

@@ -1,0 +1,109 @@
+"""`logphase rules`: the rule files: what there is, is it sound, how does one begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from logphase import rules as rule_files
+from logphase.cli import options, output
+from logphase.cli.exit_codes import ExitCode
+from logphase.cli.rules_on_logs import explain, try_
+from logphase.errors import LogphaseError
+
+if TYPE_CHECKING:
+    from logphase.ruleproblems import Report
+
+
+@click.group(short_help="Show, check, try and explain the rules that read a log.")
+def rules() -> None:
+    """Show, check, try and explain the rules that read a log.
+
+    Rules are TOML files: those that come with logphase, over them those in ~/.config/logphase/rules, over these what --rules names.
+
+    \b
+    Examples
+      logphase rules list --engine vllm
+      logphase rules check mine.toml
+      logphase rules try server.log
+      logphase rules explain server.log:315
+      logphase rules new -o mine.toml
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+
+
+@rules.command("list")
+@options.rule_options
+@click.option("--origin", is_flag=True, help="Say for each rule which file it is from, and which it replaced.")
+def list_(engine: str | None, rules: str | None, *, origin: bool) -> None:
+    """List the rules by phase."""
+    from logphase.views.rules import listing
+
+    names = [engine] if engine else rule_files.available(rules)
+    output.to_stdout("\n".join(listing(rule_files.load(name, rules), origin=origin) for name in names))
+
+
+@rules.command()
+@click.argument("name", metavar="[ID]", required=False)
+@options.rule_options
+@click.option("--origin", is_flag=True, help="Without an ID: all rules, with the file each is from and what it replaced.")
+def show(name: str | None, engine: str | None, rules: str | None, *, origin: bool) -> None:
+    """Show a rule as its file has it, or where all of them are from."""
+    from logphase.places import block
+    from logphase.views.rules import listing, rule_text
+
+    names = [engine] if engine else rule_files.available(rules)
+    if name is None:
+        output.to_stdout("\n".join(listing(rule_files.load(each, rules), origin=origin) for each in names))
+        return
+    found = {}
+    for each in names:
+        known = rule_files.load(each, rules)
+        for rule in known.rules:
+            if rule.id == name:
+                text, line = block(rule.where, rule_files.tables(each, rules))
+                found[rule.where] = rule_text(known, rule, text, line)
+    if not found:
+        raise LogphaseError(f"no rule is called {name!r}", "See logphase rules list.")
+    output.to_stdout("\n".join(found.values()))
+
+
+@rules.command()
+@click.argument("paths", metavar="[FILE]...", nargs=-1)
+@options.rule_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True, help="Form of the problems."
+)
+def check(paths: tuple[str, ...], engine: str | None, rules: str | None, form: str) -> ExitCode:
+    """Prove that rules keep their promises: examples, texts, patterns, ids, versions, remedies.
+
+    FILEs are checked over the bundled rules, each by itself; without one, the bundled rules and your own are. Ends with 1 when there
+    is a problem.
+    """
+    from logphase.rulecheck import check_files
+    from logphase.views.rules import PROBLEMS
+
+    report: Report = check_files(paths or ((rules,) if rules else ()), (engine,) if engine else ())
+    output.to_stdout(PROBLEMS[form](report))
+    return ExitCode.FAILED if report.problems else ExitCode.READY
+
+
+@rules.command()
+@click.option(
+    "--engine",
+    metavar="NAME",
+    default="",
+    help="Begin the rules of a new engine of this name; without it, rules over those of all engines.",
+)
+@click.option("-o", "--output", "target", metavar="FILE", help="Write there instead of to stdout; never over a file that exists.")
+@click.option("--force", is_flag=True, help="Overwrite the file that -o names.")
+def new(engine: str, target: str | None, *, force: bool) -> None:
+    """Begin a rule file: a template that passes the check, with every key explained."""
+    from logphase.views.rulefile import template
+
+    output.refuse_early(target, force=force, terminal=True, form="toml")
+    output.deliver(template(engine), target)
+
+
+rules.add_command(try_)
+rules.add_command(explain)

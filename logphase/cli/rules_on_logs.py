@@ -1,0 +1,87 @@
+"""`logphase rules try` and `logphase rules explain`: the rules held against a log."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import click
+
+from logphase.cli import options, output
+from logphase.errors import LogphaseError
+
+
+@click.command("try")
+@options.log_argument
+@options.rule_options
+@click.option(
+    "--stubs", type=click.IntRange(0, 100), default=1, show_default=True, help="For so many groups of unknown lines: a rule to begin with."
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the answer.")
+@options.redact_option
+def try_(log: str, engine: str | None, rules: str | None, stubs: int, form: str, *, no_redact: bool) -> None:
+    """Count which rules a log hits, and group the lines that none knows.
+
+    \b
+    Examples
+      logphase rules try server.log
+      logphase rules try server.log --rules mine.toml --stubs 5
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from logphase.analyzer import Analyzer
+    from logphase.cli.reading import changed, only
+    from logphase.sources import read
+    from logphase.tally import Counting
+    from logphase.views.rules import tally_json, tally_text
+
+    path = only(log)
+    blocks = [chunk.data for chunk in read(path)]
+    analyzer = Analyzer(rules=rules, engine=engine, reference=changed(path))
+    for data in blocks:
+        analyzer.feed(data)
+    analyzer.close()
+    known, startups = analyzer.walk.rules, analyzer.timeline().startups
+    counting = Counting(known)
+    for data in blocks:
+        counting.feed(data)
+    tally, hide = counting.close(), not no_redact
+    text = tally_json(tally, known, startups, hide=hide) if form == "json" else tally_text(tally, known, startups, hide=hide, stubs=stubs)
+    output.to_stdout(text)
+
+
+@click.command()
+@click.argument("place", metavar="[LOG:LINE]", default="-")
+@options.rule_options
+@options.redact_option
+def explain(place: str, engine: str | None, rules: str | None, *, no_redact: bool) -> None:
+    """Tell how a line of a log was read, which rules were tried on it, and what it changed.
+
+    Without LOG:LINE, or with -, each line of stdin is explained as if it stood alone in a log.
+
+    \b
+    Examples
+      logphase rules explain server.log:315
+      grep Capture server.log | head -1 | logphase rules explain
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from logphase.analyzer import Analyzer
+    from logphase.explanation import explain as explained
+    from logphase.sources import read
+    from logphase.views.rules import explanation_text
+
+    found = re.fullmatch(r"(?P<log>.+):(?P<line>\d{1,12})", place)
+    if found is None and place != "-":
+        raise LogphaseError(f"{place} names no line", f"Write LOG:LINE, e.g. {place}:1")
+    data = b"".join(chunk.data for chunk in read(found["log"])) if found else sys.stdin.buffer.read()
+    analyzer = Analyzer(rules=rules, engine=engine)
+    analyzer.feed(data)
+    known = analyzer.walk.rules
+    if found is None:
+        lines = [line for line in data.splitlines() if line.strip()]
+        answers = [explained(known, line, 1) for line in lines]
+    else:
+        answers = [explained(known, data, int(found["line"]))]
+    if not any(answers):
+        raise LogphaseError(
+            f"there is no line {found['line'] if found else 1} in {found['log'] if found else 'stdin'}",
+            "Lines count from 1, as an editor counts them.",
+        )
+    output.to_stdout("\n".join(explanation_text(answer, hide=not no_redact) for answer in answers if answer is not None))
