@@ -59,8 +59,16 @@ def _bar(phase: Phase, startup: Startup, quiet_s: float) -> Estimate | None:
         return None
     left = bar.total - bar.done
     spent = min(since, max(rates))
-    middle, low, high = (max(0.0, step * left - spent) for step in (rates[0], min(rates), max(rates)))
+    middle, low, high = (max(0.0, step * left - spent) for step in _range(rates))
     return Estimate(middle, low * (1 - SPREAD), high * (1 + SPREAD), "phase", "the bar's recent rate")
+
+
+def _range(rates: Sequence[float]) -> tuple[float, float, float]:
+    """The rate to go by, the lowest and the highest to be expected; a bar that gets faster will get faster still."""
+    recent, newest, whole = rates if len(rates) == 3 else (rates[0], min(rates), max(rates))  # noqa: PLR2004 - half, quarter, whole
+    if newest < recent < whole:
+        return newest, newest * newest / recent, recent
+    return recent, min(rates), max(rates)
 
 
 def _bar_moment(phase: Phase, startup: Startup) -> float:

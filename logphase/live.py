@@ -7,7 +7,9 @@ clock by `tick`, and every tick gives a Frame, which is all that a screen, a pip
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from logphase.analyzer import Analyzer
@@ -20,13 +22,20 @@ if TYPE_CHECKING:
 
     from logphase.estimate import Estimate, Past
     from logphase.sources import Chunk
-    from logphase.timeline import Startup, Timeline
+    from logphase.timeline import Moment, Startup, Timeline
 
 SETTLE_S = 0.3  # a failure's lines come in a burst: its cause is known when nothing came for so long …
 SETTLE_MOST_S = 0.7  # … or after this
 DOUBT_S = 0.7  # a failure that the startup may survive
 LAUNCH_PATIENCE_S = 600.0
 MAX_NOTICES = 200
+CHANGES = {
+    "appeared": "the file is there now",
+    "truncated": "the log was emptied and begins anew; line numbers begin at 1 again",
+    "rewritten": "the log was written anew; line numbers begin at 1 again",
+    "rotated": "the log was rotated; line numbers begin at 1 again",
+    "recreated": "the log was deleted and created again; line numbers begin at 1 again",
+}
 
 
 class Ending(StrEnum):
@@ -91,6 +100,7 @@ class Frame:
     notices: tuple[str, ...] = ()
     testimony: tuple[Testimony, ...] = ()
     final: Ending | None = None
+    quiet_s: float = 0.0  # without progress
 
 
 class Watch:
@@ -130,77 +140,161 @@ class Watch:
         self._timeout, self._accept_old = timeout, accept_old
         self._started, self._changed = started, changed
         self._witnesses, self._medians = tuple(witnesses), medians
+        self._timeline: Timeline | None = None  # as of the bytes so far
         self._fed: float | None = None  # when bytes arrived last
-        self._old_lines = 0  # lines that were in the file before
-        self._fresh = False  # bytes arrived since
-        self._notices: list[str] = []
+        self._progress: tuple[tuple[object, ...], float | None] = ((), None)  # the newest progress, and when it arrived
+        self._old: _Told | None = None  # what the file said of its last startup before watching began
+        self._told: tuple[object, ...] = ()  # what the last tick knew of the end
+        self._notices: dict[str, None] = {}
         self._failed: float | None = None  # since when the verdict is a failure
         self._input_ended = False
+        self._final: Ending | None = None
+
+    @property
+    def final(self) -> Ending | None:
+        """Why watching is over; None while it goes on."""
+        return self._final
+
+    @property
+    def pressing(self) -> bool:
+        """Whether the bytes since the last tick hold news of the end: do not wait for the next one."""
+        return self._end() != self._told
 
     def feed(self, chunk: Chunk) -> None:
         """Take what a source yields: bytes, or what happened to the file."""
-        if chunk.change is not None and chunk.reason:
-            self._notice(chunk.reason)
-        if chunk.change is not None and chunk.change.starts_over:
-            self._analyzer.number_from(1)
-            self._old_lines = 0
+        if chunk.change is not None:
+            self._change(chunk)
         if not chunk.data:
             return
         self._analyzer.feed(chunk.data, chunk.at)
+        self._timeline = None
         if chunk.live:
-            self._fresh = True
             self._fed = chunk.at if chunk.at is not None else self._fed
         else:
-            self._old_lines = self._analyzer.timeline().lines
+            self._old = _told(self._look())
 
     def close(self) -> None:
         """The input has ended."""
         self._analyzer.close()
+        self._timeline = None
         self._input_ended = True
 
     def tick(self, wall: float) -> Frame:
         """What is known at a moment of the wall clock."""
         started = self._started = wall if self._started is None else self._started
-        timeline = self._analyzer.timeline()
+        timeline = self._look()
+        self._told = self._end()
         startup = timeline.startups[-1] if timeline.startups else None
-        silence = max(0.0, wall - (started if self._fed is None else max(self._fed, started)))
-        if startup is not None and self._stall_after is not None:
-            startup = replace(startup, budget_s=self._stall_after, budget_from="--stall-after")
-        now = None if startup is None else (startup.last_line.time or 0.0) + silence
-        verdict = _nothing(timeline, silence) if startup is None else judge(startup, now, live=True)
-        for warning in startup.warnings if startup is not None else ():
+        silence = max(0.0, wall - (started if self._fed is None else self._fed))
+        if startup is None:
+            self._final = None
+            waiting = self._nothing(timeline, silence, wall - started)
+            return self._decided(Frame(wall, timeline, None, waiting, None, None, silence, wall - started))
+        if self._fed is None and self._changed is not None:
+            silence = max(0.0, wall - self._changed)
+        quiet = self._quiet(startup, silence, wall)
+        verdict = self._judge(startup, quiet, wall - started)
+        for warning in startup.warnings:
             self._notice(warning)
-        elapsed = None if startup is None or startup.last_line.after_s is None else startup.last_line.after_s + silence
-        left = estimate(startup, silence, self._medians) if startup is not None else None
-        frame = Frame(wall, timeline, startup, verdict, left, elapsed, silence, wall - started)
-        return self._decided(replace(frame, testimony=tuple(said for witness in self._witnesses for said in witness.ask(frame))))
+        elapsed = None if startup.last_line.after_s is None else max(startup.last_line.after_s, _bar_at(startup)) + silence
+        left = estimate(startup, silence, self._medians)
+        return self._decided(Frame(wall, timeline, startup, verdict, left, elapsed, silence, wall - started, quiet_s=quiet))
+
+    def _quiet(self, startup: Startup, silence: float, wall: float) -> float:
+        """Seconds without progress: by the log's clock, but no longer than since the progress arrived."""
+        quiet = (startup.last_line.time or 0.0) - (startup.last_progress.time or 0.0) + silence
+        bars = tuple((phase.id, phase.status, phase.progress and phase.progress.done) for phase in startup.phases)
+        progress = (startup.index, startup.last_progress, bars)
+        if progress != self._progress[0]:
+            self._progress = (progress, self._fed)
+        arrived = self._progress[1]
+        return max(0.0, quiet if arrived is None else min(quiet, wall - arrived))
+
+    def _look(self) -> Timeline:
+        if self._timeline is None:
+            self._timeline = self._analyzer.timeline()
+        return self._timeline
+
+    def _end(self) -> tuple[object, ...]:
+        """What is known of the end of the newest launch, asked cheaply."""
+        launches = self._analyzer.walk.launches.all
+        if not launches:
+            return ()
+        newest = launches[-1]
+        return len(launches), newest.ready is not None, newest.over, newest.failures.cause is not None
+
+    def _change(self, chunk: Chunk) -> None:
+        change = chunk.change
+        assert change is not None
+        self._notice(chunk.reason or CHANGES.get(change.value, ""))
+        if change.starts_over:
+            if self._analyzer.walk.lines.tail() is not None:  # what the old file left unfinished is not continued by the new one
+                self._analyzer.feed(b"\n", chunk.at)
+            self._analyzer.number_from(1)
+            self._timeline = None
+
+    def _patience(self) -> float:
+        """How long a launch may write nothing."""
+        launch = self._analyzer.walk.rules.phases.get("launch")
+        return self._stall_after or (launch.patience_s if launch is not None else LAUNCH_PATIENCE_S)
+
+    def _judge(self, startup: Startup, quiet: float, watched: float) -> Verdict:
+        if self._stall_after is not None:
+            startup = replace(startup, budget_s=self._stall_after, budget_from="--stall-after")
+        now = (startup.last_progress.time or 0.0) + quiet
+        verdict = judge(startup, now, live=True)
+        if verdict.state is State.STALLED and self._fed is None and watched <= self._patience():
+            return judge(replace(startup, budget_s=inf), now, live=True)  # all of it is from before: a new launch may be about to write
+        return verdict
+
+    def _nothing(self, timeline: Timeline, silence: float, watched: float) -> Verdict:
+        """No startup so far: the first line of a launch may take minutes, and traffic is no sign of one."""
+        allowed = self._patience()
+        silence = watched if timeline.traffic else silence
+        read = f"{timeline.lines:,} lines, none of a startup" if timeline.lines else "nothing is written yet"
+        if silence > allowed:
+            return _late(f"{read}, for {duration(silence)}", silence, allowed)
+        text = f"Waiting for a launch: {read}. A launch may be silent for {duration(allowed)}, so long it is waited for."
+        if timeline.traffic:
+            text += " Only requests are in it: --log-level warning hides a startup, and then only --canary can prove that it works."
+        return Verdict(State.UNSEEN, None, text, None, ())
 
     def _decided(self, frame: Frame) -> Frame:
         """The frame with the witnesses' word, an old story told apart, and the end, if it is one."""
-        lives = any(said.says is Says.LIVES for said in frame.testimony)
-        if self._is_old(frame.startup) and not (self._accept_old or lives):
-            earlier = f"an earlier startup: {frame.verdict.summary}"
-            waiting = Verdict(State.UNSEEN, None, f"Waiting for a new launch. In the file is {earlier}", None, ())
-            frame = replace(frame, startup=None, verdict=waiting, estimate=None, earlier=earlier)
+        old = self._is_old(frame.startup) and not self._accept_old
+        asked = replace(frame, earlier=_earlier(frame.startup) if old and frame.startup is not None else "")
+        frame = replace(frame, testimony=tuple(said for witness in self._witnesses for said in witness.ask(asked)))
+        if old and not any(said.says is Says.LIVES for said in frame.testimony):
+            frame = self._waiting(frame, asked.earlier)
         for said in frame.testimony:
             if said.says is Says.NOTE:
                 self._notice(said.text)
         frame = replace(frame, verdict=weigh(frame.verdict, frame.testimony))
-        final = self._ending(frame)
-        return replace(frame, final=final, notices=tuple(self._notices))
+        self._final = self._ending(frame)
+        return replace(frame, final=self._final, notices=tuple(self._notices))
 
     def _is_old(self, startup: Startup | None) -> bool:
-        """Whether the line that decides a startup was in the file before watching began."""
-        if startup is None:
+        """Whether what decides a startup was in the file before watching began. One that was ready and is stopped now is old, too."""
+        old = self._old
+        if startup is None or old is None or startup.index != old.index or old.lines == (None, None, None):
             return False
-        lines = [moment.line for moment in (startup.ready, startup.ended, startup.stopped) if moment is not None]
-        return bool(lines) and max(lines) <= self._old_lines
+        ready, failed, stopped = _told_lines(startup)
+        return (ready, failed) == old.lines[:2] and (stopped == old.lines[2] or ready is not None)
+
+    def _waiting(self, frame: Frame, earlier: str) -> Frame:
+        """The file's last startup is over, or up: its successor is waited for."""
+        allowed = self._patience()
+        waiting = Verdict(State.UNSEEN, None, f"In the file is {earlier}; waiting for a new one.", None, ())
+        if frame.watched_s > allowed:
+            waiting = _late(f"no new launch in {duration(frame.watched_s)}; in the file is {earlier}", frame.watched_s, allowed)
+        self._notice(f"{earlier}; waiting for a new one (--accept-old takes it as it is)".capitalize())
+        return replace(frame, startup=None, verdict=waiting, estimate=None, elapsed_s=None, earlier=earlier)
 
     def _ending(self, frame: Frame) -> Ending | None:
         state = frame.verdict.state
         if state in ENDED:
             self._failed = frame.wall if self._failed is None else self._failed
-            certain = frame.startup is None or frame.startup.certain or self._input_ended
+            certain = frame.startup is None or frame.startup.certain or frame.startup.stopped is not None or self._input_ended
             quiet, most = (SETTLE_S, SETTLE_MOST_S) if certain else (DOUBT_S, LAUNCH_PATIENCE_S)
             settled = frame.silence_s >= quiet or frame.wall - self._failed >= most or self._input_ended
             return Ending.FAILED if settled else None
@@ -209,32 +303,66 @@ class Watch:
             return Ending.READY
         if state is State.STALLED and not self._warn_only:
             return Ending.STALLED
-        if state is State.STALLED:
-            self._notice(frame.verdict.summary)
         if self._input_ended:
             return Ending.INPUT_ENDED
         return Ending.TIMEOUT if self._timeout is not None and frame.watched_s > self._timeout else None
 
     def _notice(self, text: str) -> None:
-        if text not in self._notices and len(self._notices) < MAX_NOTICES:
-            self._notices.append(text)
+        if text and len(self._notices) < MAX_NOTICES:
+            self._notices[text] = None
+
+
+def _bar_at(startup: Startup) -> float:
+    """How far the running bar's own clock has come since the start, where the log is faster than it: in a replay."""
+    phase = next((phase for phase in startup.phases if phase.id == startup.current), None)
+    if phase is None or phase.status != "open" or phase.start_s is None or phase.progress is None or phase.spans:
+        return 0.0
+    return phase.start_s + (phase.progress.elapsed_s or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Which startup, and at which lines it became ready, failed or was stopped."""
+
+    index: int
+    lines: tuple[int | None, int | None, int | None]
+
+
+def _told(timeline: Timeline) -> _Told | None:
+    return _Told(timeline.startups[-1].index, _told_lines(timeline.startups[-1])) if timeline.startups else None
+
+
+def _told_lines(startup: Startup) -> tuple[int | None, int | None, int | None]:
+    ready, failed, stopped = (moment.line if moment is not None else None for moment in (startup.ready, startup.ended, startup.stopped))
+    return ready, failed, stopped
+
+
+def _earlier(startup: Startup) -> str:
+    """What became of a startup that was in the file before."""
+    what, moment = "ready since", startup.ready
+    if startup.stopped is not None:
+        what, moment = "stopped at", startup.stopped
+    elif startup.cause is not None:
+        what, moment = "failed at", startup.ended
+    line = f"line {moment.line}" if moment is not None else "an unknown line"
+    return f"an earlier startup, {what} {_clock(moment)}{line}"
+
+
+def _clock(moment: Moment | None) -> str:
+    """When it was on the log's own clock, to be followed by the line."""
+    if moment is None or moment.time is None:
+        return ""
+    return f"{datetime.fromtimestamp(int(moment.time), UTC):%Y-%m-%d %H:%M:%S}, "
+
+
+def _late(what: str, silence: float, allowed: float) -> Verdict:
+    """Nothing came for longer than a launch may be silent."""
+    stall = Stall("launch", silence, allowed, "a launch writes its first line within this time", ())
+    text = f"Stalled: {what}; a launch may be silent for {duration(allowed)}."
+    return Verdict(State.STALLED, "launch", text, None, (), stall)
 
 
 ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
-
-
-def _nothing(timeline: Timeline, silence: float) -> Verdict:
-    """No startup so far: the first line of a launch may take minutes."""
-    if silence > LAUNCH_PATIENCE_S:
-        stall = Stall("launch", silence, LAUNCH_PATIENCE_S, "the rules: imports take minutes at most", ())
-        text = (
-            f"Stalled: nothing was written for {duration(silence)}; no launch prints nothing for longer than {duration(LAUNCH_PATIENCE_S)}."
-        )
-        return Verdict(State.STALLED, "launch", text, None, (), stall)
-    read = f"{timeline.lines} lines, none of a startup" if timeline.lines else "nothing is written yet"
-    return Verdict(
-        State.UNSEEN, None, f"Waiting for a launch: {read}. Its first line may take up to {duration(LAUNCH_PATIENCE_S)}.", None, ()
-    )
 
 
 def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:

@@ -23,6 +23,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("logphase.cli.report:report", "Explain a startup: where its time went, rank by rank, and what stopped it."),
     "watch": ("logphase.cli.watch:watch", "Follow a live startup and end with its verdict."),
     "run": ("logphase.cli.run:run", "Launch the server, keep its output in a log, and watch it start."),
+    "replay": ("logphase.cli.replay:replay", "Write a recorded log again at its own pace."),
+    "demo": ("logphase.cli.demo:demo", "Show a real startup, replayed fast through the live view, and its report."),
+    "rules": ("logphase.cli.rules:rules", "Show, check, try and explain the rules that read a log."),
 }
 """Name -> ("module:command", the command's own first help line)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,9 @@ import click
 from logphase.cli import options
 from logphase.cli.exit_codes import ExitCode, of_state
 from logphase.cli.output import colored, to_stdout
-from logphase.cli.reading import analyse, choose, only, silence
+from logphase.cli.reading import STDIN, analyse, changed, choose, only, silence
+from logphase.errors import LogphaseError
+from logphase.kept import is_state, place, question, unchanged
 from logphase.verdict import State, judge
 from logphase.views.glyphs import STYLE
 from logphase.views.sentence import said, sentence, unseen
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from logphase.timeline import Startup
     from logphase.witness import Address
 
+_STANDS = (State.READY, State.CRASHED, State.NEVER_STARTED, State.STOPPED)  # whatever time it is
 _WORST_FIRST = (ExitCode.FAILED, ExitCode.STALLED, ExitCode.UNSEEN, ExitCode.STARTING, ExitCode.READY)
 
 
@@ -26,6 +30,7 @@ _WORST_FIRST = (ExitCode.FAILED, ExitCode.STALLED, ExitCode.UNSEEN, ExitCode.STA
 @options.startup_option()
 @options.as_of_option
 @options.witness_options()
+@click.option("--state", "kept", metavar="FILE", help="Keep here how far LOG was read. Default: in the user's cache, for a large log.")
 @options.rule_options
 @options.redact_option
 @options.color_option
@@ -38,6 +43,7 @@ def check(
     engine: str | None,
     rules: str | None,
     color: str,
+    kept: str | None,
     *,
     canary: bool,
     no_redact: bool,
@@ -45,6 +51,7 @@ def check(
     """Give one verdict, now, as one line and an exit code.
 
     LOG is a path, or - for stdin. The file's last change counts as the last sign of life.
+    Of a large log each later call reads only what is new; another file under its name, or another content, is read whole.
     What is asked beside the log (--pid, --health, --canary) is asked now, and about its last startup; what is found is on stderr.
 
     \b
@@ -67,13 +74,26 @@ def check(
     named = pid is not None or health is not None or canary
     if named and (as_of is not None or startup != "last"):
         raise click.UsageError("--pid, --health and --canary ask about now and the last startup: leave --as-of and --startup out")
-    timeline = analyse(path, engine=engine, rules=rules, until=as_of.moment if as_of else None)
+    keep = _place(path, kept) if as_of is None else None
+    plain = keep is not None and startup == "last" and not named and not no_redact
+    asked = question(engine, rules) if plain else ""
+    known = unchanged(path, keep, asked) if plain and keep is not None else None
+    if known is not None:
+        _say(known[0], known[1], color)
+        return of_state(State(known[0]))
+    from logphase.resume import Reading
+
+    reading = Reading(path, keep, engine=engine, rules=rules, reference=changed(path)) if keep is not None else None
+    if reading is not None:
+        timeline = reading.timeline(lambda reason: click.echo(f"Warning: {path}: {reason}", err=True))
+    else:
+        timeline = analyse(path, engine=engine, rules=rules, until=as_of.moment if as_of else None)
+    hide = not no_redact
     if named:
         from logphase.cli.witnessed import witnessed
 
         verdict, objected = witnessed(timeline, silence(path), pid, health, canary=canary)
         last = timeline.startups[-1] if timeline.startups else None
-        hide = not no_redact
         _say(verdict.state, sentence(last, verdict, hide=hide) if last else f"{verdict.state}: {said(verdict, hide=hide)}", color)
         return ExitCode.FAILED if objected and verdict.state is State.READY else of_state(verdict.state)
     if not timeline.startups:
@@ -85,15 +105,28 @@ def check(
     codes = []
     for at in choose(timeline, startup, path):
         verdict = judge(timeline.startups[at], _now(timeline.startups[at], as_of, quiet), live=quiet is not None)
-        _say(verdict.state, sentence(timeline.startups[at], verdict, hide=not no_redact), color)
+        text = sentence(timeline.startups[at], verdict, hide=hide)
+        _say(verdict.state, text, color)
+        if reading is not None and plain and verdict.state in _STANDS:
+            reading.tell(verdict.state, text, asked)
         codes.append(of_state(verdict.state))
     return min(codes, key=_WORST_FIRST.index)
 
 
-def _say(state: State, text: str, color: str) -> None:
+def _place(path: str, kept: str | None) -> Path | None:
+    """Where the state of this log is kept; None where it has none."""
+    if path == STDIN:
+        return None
+    keep = Path(kept) if kept else place(path)
+    if kept and keep is not None and keep.exists() and not is_state(keep):
+        raise LogphaseError(f"{kept} holds something else than the state of a log", "Name a file that is not there yet.")
+    return keep
+
+
+def _say(state: str, text: str, color: str) -> None:
     """Print the line, its first word in the state's colour where there is colour."""
     if colored(color, None):
-        text = click.style(state.value, fg=STYLE[state.value], bold=True) + text[len(state.value) :]
+        text = click.style(str(state), fg=STYLE[state], bold=True) + text[len(state) :]
     to_stdout(f"{text}\n")
 
 

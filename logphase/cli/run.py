@@ -9,7 +9,7 @@ import click
 
 from logphase.cli import options
 from logphase.cli.exit_codes import ExitCode, of_ending
-from logphase.cli.showing import FORMATS, shown
+from logphase.cli.showing import FORMAT_HELP, FORMATS, shown
 
 if TYPE_CHECKING:
     from logphase.witness import Address
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @options.rule_options
 @options.redact_option
 @options.color_option
-@click.option("--format", "form", type=click.Choice(FORMATS), help="plain: a line for each change, at least every 30 s; or jsonl.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help=FORMAT_HELP)
 def run(
     command: tuple[str, ...],
     log: str | None,
@@ -78,7 +78,7 @@ def run(
     log = log or new_log()
     environment = dict(os.environ)
     service = Service(environment)
-    with Child(command, log, environment) as child, shown(form, color=color, hide=not no_redact) as show:
+    with Child(command, log, environment) as child, shown(form, color=color, hide=not no_redact, source=log) as show:
         click.echo(f"log: {log}   pid: {child.pid}", err=True)
         arrivals = ArrivalsFile(log, child.offset, child.started)
         record = launch_record.begin(command, child.started, child.offset, child.pid, environment, also=record_env, note=note)

@@ -79,7 +79,7 @@ class Running:
             frame, looked = self._watch.tick(time.time()), 0.0
             for chunk in follower:
                 self._take(chunk)
-                if time.monotonic() - looked < FRAME_S and not chunk.is_tick:
+                if time.monotonic() - looked < FRAME_S and not chunk.is_tick and not self._watch.pressing:
                     continue
                 frame, looked = self._look(), time.monotonic()
                 ending = self._over(frame)

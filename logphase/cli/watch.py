@@ -6,23 +6,26 @@ import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
 import click
 
 from logphase.cli import options
 from logphase.cli.exit_codes import ExitCode, of_ending
-from logphase.cli.reading import STDIN, expand
-from logphase.cli.showing import FORMATS, shown
+from logphase.cli.reading import STDIN, only
+from logphase.cli.showing import FORMAT_HELP, FORMATS, shown
+from logphase.live import Ending
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
-    from logphase.live import Ending
     from logphase.witness import Address
 
 WHOLE = 1 << 26  # bytes of a log that are read from its beginning; of a larger one, from its last launch
-FRAME_S = 0.05
+FRAME_S = 0.05  # between two looks at the state while bytes pour in; news of the end is looked at at once
 
 
 @click.command(short_help="Follow a live startup and end with its verdict.")
@@ -33,7 +36,7 @@ FRAME_S = 0.05
 @options.rule_options
 @options.redact_option
 @options.color_option
-@click.option("--format", "form", type=click.Choice(FORMATS), help="plain: a line for each change, at least every 30 s; or jsonl.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help=FORMAT_HELP)
 def watch(
     log: str,
     timeout: float | None,
@@ -70,12 +73,11 @@ def watch(
       nohup python -m sglang.launch_server --model-path /models/a > server.log 2>&1 & logphase watch server.log
       kubectl logs -f pod/llm-0 | logphase watch -
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from logphase.live import Ending, Watch
+    from logphase.live import Watch
     from logphase.sources import follow
     from logphase.witness import Asked, call
 
-    paths = expand([log])
-    path = paths[0]
+    path = only(log)
     offset, first_line = _last_launch(path)
     called = call(Asked(pid, health, canary, None if path == STDIN else path))
     live = Watch(
@@ -85,40 +87,62 @@ def watch(
         stall_action=stall_action,
         timeout=timeout,
         accept_old=accept_old or path == STDIN,
+        started=time.time(),
+        changed=_changed(path),
         witnesses=called.all,
         first_line=first_line,
     )
-    stop = threading.Event()
-    signalled: list[int] = []
-
-    def ask_to_stop(number: int, _: FrameType | None) -> None:
-        signalled.append(number)
-        stop.set()
-
-    endings: dict[int, Ending] = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED, signal.SIGHUP: Ending.HANGUP}
-    before = {number: signal.signal(number, ask_to_stop) for number in endings}
-    try:
-        with shown(form, color=color, hide=not no_redact) as show, follow(path, offsets={path: offset}, stop=stop) as follower:
-            frame, looked = live.tick(time.time()), 0.0
-            for chunk in follower:
-                live.feed(chunk)
-                if time.monotonic() - looked < FRAME_S and not chunk.is_tick:
-                    continue
-                frame, looked = live.tick(time.time()), time.monotonic()
-                show(frame)
-                if frame.final is not None:
-                    return of_ending(frame.final)
-            if not signalled:
-                live.close()
-            frame = live.tick(time.time())
+    with ExitStack() as stack:
+        asked = stack.enter_context(_Asked())
+        show = stack.enter_context(shown(form, color=color, hide=not no_redact, source="standard input" if path == STDIN else path))
+        follower = stack.enter_context(follow(path, offsets={path: offset}, stop=asked.stop))
+        looked = 0.0
+        for chunk in follower:
+            live.feed(chunk)
+            if not chunk.is_tick and time.monotonic() - looked < FRAME_S and not live.pressing:
+                continue
+            frame, looked = live.tick(time.time()), time.monotonic()
             show(frame)
-            if signalled:
-                click.echo(f"{frame.verdict.state.value}: {frame.verdict.summary}", err=True)
-                return of_ending(endings[signalled[-1]])
-            return of_ending(frame.final or Ending.INPUT_ENDED)
-    finally:
-        for number, handler in before.items():
+            if frame.final is not None:
+                return of_ending(frame.final)
+        if asked.ending is None:
+            live.close()
+        frame = live.tick(time.time())
+        if asked.ending is not None:
+            frame = replace(frame, final=asked.ending)
+        show(frame)
+        return of_ending(frame.final or Ending.INPUT_ENDED)
+
+
+class _Asked:
+    """SIGINT, SIGTERM and SIGHUP while it is entered: the follower stops, and the last state can be told. An ignored one stays ignored."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.ending: Ending | None = None
+        self._before: dict[int, signal.Handlers | int | Callable[[int, FrameType | None], object] | None] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.ending = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED}.get(signal.Signals(number), Ending.HANGUP)
+        self.stop.set()
+
+
+def _changed(path: str) -> float | None:
+    """When the log was written to last; None where it is not there or is a stream."""
+    try:
+        return os.stat(path).st_mtime if os.path.isfile(path) else None  # noqa: PTH113, PTH116 - a plain path is all there is
+    except OSError:
+        return None
 
 
 def _last_launch(path: str) -> tuple[int, int]:
