@@ -7,7 +7,7 @@ The format is described in docs/writing-rules.md. What comes with logphase count
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from logphase import rulefiles
 from logphase.errors import RuleError
@@ -85,7 +85,7 @@ def claims(engine: str, extra: str | None = None) -> tuple[str, ...]:
 @cache
 def _claims(engine: str, given: str | None, user: str) -> tuple[str, ...]:  # noqa: ARG001 - the cache's key
     tables = (*rulefiles.layers(given), *rulefiles.bundled())
-    return tuple(text for table in tables if _engine(table) == engine for text in _strings(table.content.get("claims", [])))
+    return tuple(text for table in tables if _engine(table) == engine for text in _head(table, "claims").claims)
 
 
 def load(engine: str = DEFAULT_ENGINE, extra: str | None = None, *, examples: bool = False) -> RuleSet:
@@ -126,7 +126,7 @@ def of_file(path: str) -> RuleSet:
 
 def _engine(table: Table) -> str:
     """The engine that a file's rules are for; empty where they are for all."""
-    return table.folder if table.folder and table.folder != COMMON else str(table.content.get("engine", ""))
+    return table.folder if table.folder and table.folder != COMMON else _head(table, "engine").engine
 
 
 def for_all(table: Table) -> bool:
@@ -182,16 +182,16 @@ class _Parts:
 
     def add(self, table: Table) -> None:
         """Take a file that counts less than those before it."""
+        trusted = table.layer == BUNDLED
         try:
-            head: Head = build(Head, {key: value for key, value in table.content.items() if key not in LISTS}, table.name)
+            head = _head(table)
         except RuleError as error:
             self.refuse(error)
-        else:
-            self.tested_with = self.tested_with or head.tested_with
-            self.claims += head.claims
-            self.hints = {**head.hints, **self.hints}
-            self.off |= set(head.off) if table.layer != BUNDLED else set()
-        trusted = table.layer == BUNDLED
+            head = Head()
+        self.tested_with = self.tested_with or head.tested_with
+        self.claims += head.claims
+        self.hints = {**head.hints, **self.hints}
+        self.off |= set() if trusted else set(head.off)
         for kind, item, where in self._items(table):
             try:
                 self._add(kind, item, where, table.layer, trusted)
@@ -258,5 +258,7 @@ class _Parts:
         return tuple(item for name, item in of.items() if name not in self.off)
 
 
-def _strings(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's edge
-    return (value,) if isinstance(value, str) else tuple(map(str, value))
+def _head(table: Table, *keys: str) -> Head:
+    """What stands above a file's tables, checked: of all keys, or of some."""
+    given = table.content if not keys else {key: table.content[key] for key in keys if key in table.content}
+    return cast("Head", build(Head, {key: value for key, value in given.items() if key not in LISTS}, table.name))
