@@ -260,6 +260,7 @@ class Analyzer:
         self._held: list[tuple[bytes, float | None]] = []
         self._size = 0
         self._tail = b""
+        self._first = 1  # number of the first line
 
     def _new(self, engine: str) -> Walk:
         return Walk(rule_files.load(engine, self._extra), self._until, self._reference)
@@ -269,9 +270,16 @@ class Analyzer:
         """The walk with the engine's rules that were chosen."""
         return self._walk
 
-    def number_from(self, line: int) -> None:
-        """The next line has this number: reading began inside a file, or the file starts over."""
+    @property
+    def lines(self) -> int:
+        """Number of the last line that was complete."""
+        return self._walk.lines.number - 1
+
+    def begin_file(self, line: int = 1) -> None:
+        """What comes next is line `line` of a file that begins, or starts over: what had no end in the one before is complete as it is."""
+        self._walk.close()
         self._walk.lines.renumber(line)
+        self._first = line
 
     def feed(self, data: bytes, at: float | None = None) -> None:
         """Take bytes, in any pieces; `at` is when they arrived (seconds since 1970), None for a finished log."""
@@ -293,6 +301,7 @@ class Analyzer:
         engine = _claimed(text, self._extra)
         if engine is not None and engine != self._walk.rules.engine:
             self._walk = self._new(engine)
+            self._walk.lines.renumber(self._first)
             for held, arrived in self._held:
                 self._walk.feed(held, arrived)
         self._walk.claimed = engine is not None

@@ -6,6 +6,7 @@ clock by `tick`, and every tick gives a Frame, which is all that a screen, a pip
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -36,6 +37,7 @@ CHANGES = {
     "rotated": "the log was rotated; line numbers begin at 1 again",
     "recreated": "the log was deleted and created again; line numbers begin at 1 again",
 }
+ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
 
 
 class Ending(StrEnum):
@@ -49,6 +51,9 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"  # the last three are told by signals, never found here
     TERMINATED = "terminated"
     HANGUP = "hangup"
+
+
+ENDINGS = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED, signal.SIGHUP: Ending.HANGUP}
 
 
 class Says(StrEnum):
@@ -135,7 +140,7 @@ class Watch:
         first_line: int = 1,
     ) -> None:
         self._analyzer = Analyzer(rules=rules, engine=engine)
-        self._analyzer.number_from(first_line)
+        self._analyzer.begin_file(first_line)
         self._stall_after, self._warn_only = stall_after, stall_action == "warn"
         self._timeout, self._accept_old = timeout, accept_old
         self._started, self._changed = started, changed
@@ -228,9 +233,7 @@ class Watch:
         assert change is not None
         self._notice(chunk.reason or CHANGES.get(change.value, ""))
         if change.starts_over:
-            if self._analyzer.walk.lines.tail() is not None:  # what the old file left unfinished is not continued by the new one
-                self._analyzer.feed(b"\n", chunk.at)
-            self._analyzer.number_from(1)
+            self._analyzer.begin_file()
             self._timeline = None
 
     def _patience(self) -> float:
@@ -360,9 +363,6 @@ def _late(what: str, silence: float, allowed: float) -> Verdict:
     stall = Stall("launch", silence, allowed, "a launch writes its first line within this time", ())
     text = f"Stalled: {what}; a launch may be silent for {duration(allowed)}."
     return Verdict(State.STALLED, "launch", text, None, (), stall)
-
-
-ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
 
 
 def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:

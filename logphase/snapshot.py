@@ -150,8 +150,8 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...], share: float | 
     if hint and bars and spans and not launch.arguments_line and not any(span.explicit for span in spans):
         found.append(hint)
     found += _disagreements(launch, phases)
-    if launch.lost_ranks:
-        found.append(f"{launch.lost_ranks} more ranks were counted and left out.")
+    if launch.ranks.lost:
+        found.append(f"{launch.ranks.lost} more ranks were counted and left out.")
     whole = launch.ready is not None and not launch.worker and bool(launch.arguments_line)
     drifted = drift(
         launch.rules, launch.wording.range, launch.tracks if whole else (), launch.arguments, share if whole else None, total

@@ -12,6 +12,7 @@ from logphase.failures import Candidate, Failures
 from logphase.fingerprint import Wording
 from logphase.phases import MOVES, Phases, bar_progress
 from logphase.polls import Polls
+from logphase.ranks import MAX_RANKS, Ranks
 from logphase.rules import Edge
 from logphase.timeline import Evidence, Moment
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from logphase.spans import Track
     from logphase.timeline import Progress, Startup
 
-MAX_RANKS = 1024
 CAUSE_ITSELF = 3  # strength of a fatal rule that names the cause
 MAX_MEMORY = 20_000
 AFTER_FAILURE = frozenset({Edge.FATAL, Edge.FRAME})
@@ -40,8 +40,7 @@ class StartupBuilder:
         self.source = source
         self.phases = Phases(rules)
         self.failures = Failures()
-        self.ranks: dict[str, None] = {}
-        self.lost_ranks = 0
+        self.ranks = Ranks()
         self.past: dict[str, int] = {}  # the last line at which each rank was seen in a phase
         self.zero: float | None = None  # when it began
         self.zero_line = 0
@@ -105,7 +104,7 @@ class StartupBuilder:
             if self.zero is None and record.time_from != "near":  # a line without a stamp has the time of another launch's
                 self._begin_clock(record)
         if record.rank:
-            self._know(record.rank)
+            self.ranks.know(record.rank)
 
     def _begin_clock(self, record: Record) -> None:
         """The first stamp: phases that the launcher had begun before it begin here."""
@@ -118,13 +117,6 @@ class StartupBuilder:
             span = track.open_span(None)
             if span is not None and span.start is None and track.rule.process == "launcher":
                 span.start = record.time
-
-    def _know(self, rank: str) -> None:
-        if rank not in self.ranks:
-            if len(self.ranks) < MAX_RANKS:
-                self.ranks[rank] = None
-            else:
-                self.lost_ranks += 1
 
     def feed(self, event: Event) -> None:
         """Take an event: `see` its record first."""
@@ -170,7 +162,7 @@ class StartupBuilder:
         self.arguments_time = None if self.arguments_time is None else self.arguments_time - by
         time, evidence = self.progress
         self.progress = (None if time is None else time - by, evidence)
-        self.memory = [(rank, moment - by, *rest) for rank, moment, *rest in self.memory]  # type: ignore[misc]
+        self.memory = [(rank, moment - by, free, phase, line) for rank, moment, free, phase, line in self.memory]
         self.polls.move(by)
         for track in self.tracks.values():
             for spans in track.spans.values():
@@ -244,29 +236,14 @@ class StartupBuilder:
         record = event.record
         number = event.values.get("rank_index", record.alias)
         if number is not None:
-            return self._by_number(int(number)) or record.rank or None
+            return self.ranks.by_number(int(number)) or record.rank or None
         if record.header is None and record.owner is not None and event.rule.edge in AFTER_FAILURE and self._is_trace(record.owner):
-            return record.rank or record.owner.rank or self._alias_of(record.owner)
+            return record.rank or record.owner.rank or self.ranks.of_alias(record.owner.alias)
         return record.rank or None
 
     def _is_trace(self, owner: Record) -> bool:
         """Whether what follows a record is its traceback: then it is about the record's rank."""
         return "Traceback" in owner.message or self.failures.holds(owner.line)
-
-    def _alias_of(self, record: Record) -> str | None:
-        return None if record.alias is None else self._by_number(record.alias)
-
-    def _by_number(self, number: int) -> str | None:
-        """The tag of torch's rank N, or of the launcher's scheduler N; an alias itself proves a rank only beyond the first."""
-        tag = f"TP{number}"
-        fitting = [rank for rank in self.ranks if tag in rank.split()]
-        if len(fitting) == 1:
-            return fitting[0]
-        if not self.ranks and number > 0:
-            self._know(tag)
-            return tag
-        plain = bool(self.ranks) and all(rank.startswith("TP") and " " not in rank for rank in self.ranks)
-        return tag if plain and not fitting else None
 
     def _trace(self, record: Record) -> int:
         """Which traceback a line belongs to: the line of the record that it continues, or of the first of a run of error records."""

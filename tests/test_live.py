@@ -22,6 +22,9 @@ READY = "no-graphs"
 REAL_LOGS = [Path(name) for name in os.environ.get("LOGPHASE_REAL_LOGS", "").split(":") if name]
 LOGS = sorted([*SAMPLE_LOGS.glob("*.log"), *(path for folder in REAL_LOGS for path in folder.glob("*/server.log"))])
 SPEED = 50.0
+VLLM = b"(EngineCore pid=7) INFO 05-21 06:33:40 [gpu_model_runner.py:2602] Starting to load model a...\n"
+WARNING = b"/x/sglang/launch_server.py:55: UserWarning: 'python -m sglang.launch_server' is still supported\n"
+OLD = b"[2026-01-01 00:00:00] Init torch distributed begin.\n[2026-01-01 00:00:01] Load weight begin. avail mem=7.0 GB\n"
 
 
 def live(data: bytes, at: float = WALL) -> Chunk:
@@ -357,3 +360,23 @@ def test_a_launch_behind_yesterdays_log_is_no_stall() -> None:
     watch.feed(live(b"[2026-12-02 01:11:00] Attention backend not specified. Use fa3 backend by default.\n", WALL + 20))
 
     assert (None, State.STARTING) == ((frame := watch.tick(WALL + 20)).final, frame.verdict.state)
+
+
+def test_line_numbers_begin_where_reading_did() -> None:
+    """Reading from inside a file numbers its lines as the file has them, whichever engine wrote it."""
+    watch = Watch(started=0.0, first_line=1000)
+    watch.feed(Chunk(VLLM, 1.0, "a.log", live=True))
+    (startup,) = watch.tick(2.0).timeline.startups
+
+    assert ("vllm", 1000) == (startup.engine, startup.lines[0])
+
+
+def test_a_line_cut_by_a_rewrite_is_not_glued_to_the_new_file() -> None:
+    """A file that is written anew while a line had no end begins a new launch with its own first line."""
+    watch = Watch(started=0.0)
+    watch.feed(Chunk(OLD + b"[2026-01-01 00:00:02] Using mod", 1.0, "a.log", live=True))
+    watch.feed(Chunk(WARNING, 2.0, "a.log", Change.REWRITTEN, live=True))
+    frame = watch.tick(2.1)
+
+    assert [1, 1] == [startup.lines[0] for startup in frame.timeline.startups]
+    assert ("launch", None) == (frame.verdict.phase, frame.final)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logphase.child import PASSED_ON
-from logphase.live import Ending
+from logphase.live import ENDED, ENDINGS, Ending
 from logphase.verdict import State
 from logphase.witness.exit import NAME
 
@@ -34,8 +34,6 @@ FRAME_S = 0.05  # between two looks at the state while bytes pour in
 HURRY_S = 2.0  # a server that failed and hangs gets so long to go …
 GRACE_S = 10.0  # … one that only stalled may have something to save
 LAST_S = 2.0  # within which the exit is told where the log tells nothing
-OVER = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
-ENDINGS = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED, signal.SIGHUP: Ending.HANGUP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,7 @@ class Running:
         end = time.monotonic() + LAST_S
         frame = self._look()
         while self._signalled is None and time.monotonic() < end:
-            if frame.verdict.state in OVER or any(one.witness == NAME for one in frame.testimony):
+            if frame.verdict.state in ENDED or any(one.witness == NAME for one in frame.testimony):
                 break
             time.sleep(FRAME_S)
             frame = self._look()
@@ -152,21 +150,14 @@ class Running:
 
     def _leave(self, ending: Ending, frame: Frame) -> Outcome:
         if ending is Ending.READY and self._detach:
-            ending, frame = self._asked(frame)
+            frame = self._called.answered(frame)
+            self._show(frame)
+            ending = Ending.FAILED if self._called.objects else Ending.READY
         runs = ending is Ending.READY and self._detach and self._child.ended() is None
         if not runs:
             self._service.stopping(frame.verdict.summary)
             self._child.stop(HURRY_S if ending is Ending.FAILED else GRACE_S)
         return Outcome(ending, frame, runs)
-
-    def _asked(self, frame: Frame) -> tuple[Ending, Frame]:
-        """The witnesses that the user asked for have the last word: their answer may still be on its way."""
-        said = self._called.last_words(frame)
-        fresh = tuple(one.text for one in said if one.text not in frame.notices)
-        frame = replace(frame, testimony=said, notices=(*frame.notices, *fresh))
-        if fresh:
-            self._show(frame)
-        return Ending.FAILED if self._called.objects else Ending.READY, frame
 
 
 def flags(command: Sequence[str]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from logphase.cli import options
 from logphase.cli.exit_codes import ExitCode, of_ending
 from logphase.cli.reading import STDIN, only
 from logphase.cli.showing import FORMAT_HELP, FORMATS, shown
-from logphase.live import Ending
+from logphase.live import ENDINGS, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +103,9 @@ def watch(
                 continue
             frame, looked = live.tick(time.time()), time.monotonic()
             show(frame)
+            if frame.final is Ending.READY:
+                show(called.answered(frame))
+                return ExitCode.FAILED if called.objects else ExitCode.READY
             if frame.final is not None:
                 return of_ending(frame.final)
         if asked.ending is None:
@@ -123,7 +126,7 @@ class _Asked:
         self._before: dict[int, signal.Handlers | int | Callable[[int, FrameType | None], object] | None] = {}
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ENDINGS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._note)
         return self
@@ -133,7 +136,7 @@ class _Asked:
             signal.signal(number, handler)
 
     def _note(self, number: int, _: FrameType | None) -> None:
-        self.ending = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED}.get(signal.Signals(number), Ending.HANGUP)
+        self.ending = ENDINGS[signal.Signals(number)]
         self.stop.set()
 
 

@@ -8,7 +8,7 @@ the canary begin when the log says that HTTP is up.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logphase.live import weigh
@@ -62,6 +62,12 @@ class Called:
             if (not waiting and time.monotonic() >= least) or time.monotonic() >= end:
                 return said
             time.sleep(ASK_S)
+
+    def answered(self, frame: Frame) -> Frame:
+        """The frame of a ready server with their last words: an answer that the user asked for may still be on its way."""
+        said = self.last_words(frame)
+        fresh = tuple(one.text for one in said if one.text not in frame.notices)
+        return replace(frame, testimony=said, notices=(*frame.notices, *fresh))
 
     @property
     def objects(self) -> bool:
