@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--accept") and os.environ.get("CI"):
         msg = "--accept rewrites what the tests hold: never in CI"
         raise pytest.UsageError(msg)
+    for number in (signal.SIGHUP, signal.SIGINT):  # ignored under nohup and in the background, and what a test starts would inherit that
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL if number == signal.SIGHUP else signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
