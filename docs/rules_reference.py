@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from logphase import rules  # noqa: E402 - the checkout's own
 from logphase.rules import Edge, Rule, RuleSet  # noqa: E402
-from logphase.rulevalues import INTERNAL, Fingerprint, Head, Header, PhaseRule, Wrapper  # noqa: E402
+from logphase.rulevalues import INTERNAL, Argument, Fingerprint, Head, Header, PhaseRule, Wrapper  # noqa: E402
 from logphase.views.rules import versions  # noqa: E402
 
 PAGE = HERE / "rules.md"
@@ -33,6 +33,7 @@ ONE_OF: dict[tuple[str, str], list[str]] = {
     ("PhaseRule", "process"): ["scheduler", "launcher"],
     ("PhaseRule", "ranks"): ["all", "first", "launcher"],
     ("Wrapper", "format"): ["json"],
+    ("Argument", "kind"): ["chosen", "derived", "auto"],
 }
 
 
@@ -46,6 +47,7 @@ def page() -> str:
         shared |= {rule.id: rule for rule in known.rules if rule.where.startswith("common/")}
         parts.append(f"## {engine}\n\nChecked against {' to '.join(known.tested_with)}.\n")
         parts.append(_phases(known))
+        parts.append(_arguments(known))
         for phase in (*known.phases, "open", "any"):
             listed = [rule for rule in own if rule.phase == phase]
             if listed:
@@ -59,6 +61,22 @@ def _phases(known: RuleSet) -> str:
     return "\n".join(("| Phase | Title | May be silent for | Why |", "| --- | --- | ---: | --- |", *rows)) + "\n"
 
 
+def _arguments(known: RuleSet) -> str:
+    rows = [
+        f"| {_names(entry.name)} | {_kind(entry)} | {_names(entry.explains) or 'no phase'} | {entry.why} |" for entry in known.arguments
+    ]
+    head = ("| Argument | Kind | Another value can explain | Why |", "| --- | --- | --- | --- |")
+    return "\n".join((f"### {known.engine}: arguments\n", *head, *rows)) + "\n"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _kind(entry: Argument) -> str:
+    return f"derived from {_names(entry.derived_from)}" if entry.derived_from else entry.kind
+
+
 def _rule(rule: Rule) -> str:
     told = [f"`{rule.edge}`", versions(rule), f"source: {rule.source}" if rule.source else ""]
     example = rule.examples[0] if len(rule.examples[0]) <= 400 else rule.examples[0][:399] + "…"  # noqa: PLR2004 - a line of the page
@@ -68,7 +86,7 @@ def _rule(rule: Rule) -> str:
 
 def schema() -> str:
     """What an editor checks while a rule file is written, as a JSON Schema."""
-    lists = {"header": Header, "wrapper": Wrapper, "phase": PhaseRule, "fingerprint": Fingerprint, "rule": Rule}
+    lists = {"header": Header, "wrapper": Wrapper, "phase": PhaseRule, "fingerprint": Fingerprint, "argument": Argument, "rule": Rule}
     head = {name: _field("Head", name, default) for name, default in Head._field_defaults.items()}
     document = {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -97,7 +115,7 @@ def _field(kind: str, name: str, default: object) -> dict[str, Any]:  # noqa: PL
         return {"type": "object", "additionalProperties": texts}
     if (kind, name) in ONE_OF:
         return {"enum": ONE_OF[kind, name]}
-    if isinstance(default, tuple) or (kind, name) == ("Rule", "contains"):
+    if isinstance(default, tuple) or (kind, name) in (("Rule", "contains"), ("Argument", "name")):
         return texts
     if isinstance(default, MappingProxyType):
         return {"type": "object", "additionalProperties": {"type": "string"}}

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from logphase.rulefiles import Table
 
-_WHERE = re.compile(r'^(?P<name>.*?): (?P<kind>header|wrapper|phase|fingerprint|rule)\[(?P<number>\d+)\] "(?P<id>.*?)"(?:\.(?P<key>\w+))?$')
+_WHERE = re.compile(
+    r"^(?P<name>.*?): (?P<kind>header|wrapper|phase|fingerprint|argument|rule)"
+    r'\[(?P<number>\d+)\] "(?P<id>.*?)"(?:\.(?P<key>\w+))?$'
+)
 _AT = re.compile(r"\(at line (\d+)")
 
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logphase import patterns, rulefiles, rules
+from logphase import argumentcheck, patterns, rulefiles, rules
 from logphase.errors import RuleError
 from logphase.events import typed
 from logphase.fingerprint import older
@@ -103,6 +103,7 @@ class Check(Examination):
         for rule in self.rules.rules:
             yield from self._rule(rule)
         yield from self._fingerprints()
+        yield from argumentcheck.problems(self)
 
     # --- the engine, its phases and prefixes
 

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any, cast
 from logphase import rulefiles
 from logphase.errors import RuleError
 from logphase.rulefiles import BUNDLED, COMMON, FORMAT, Table
-from logphase.rulevalues import DEFAULT_PATIENCE_S, Edge, Fingerprint, Head, Header, PhaseRule, Rule, RuleSet, Wrapper, build, compiled
+from logphase.rulevalues import (
+    DEFAULT_PATIENCE_S,
+    Argument,
+    Edge,
+    Fingerprint,
+    Head,
+    Header,
+    PhaseRule,
+    Rule,
+    RuleSet,
+    Wrapper,
+    build,
+    compiled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_PATIENCE_S",
     "FORMAT",
+    "Argument",
     "Edge",
     "Fingerprint",
     "Header",
@@ -41,7 +55,7 @@ __all__ = [
 ]
 
 DEFAULT_ENGINE = "sglang"
-LISTS = ("header", "wrapper", "phase", "fingerprint", "rule")
+LISTS = ("header", "wrapper", "phase", "fingerprint", "argument", "rule")
 
 
 @cache
@@ -153,6 +167,7 @@ def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | No
         rules=rules,
         hints=found.hints,
         fingerprints=tuple(found.fingerprints),
+        arguments=tuple(found.arguments),
         replaced=found.replaced,
         off=tuple(sorted(found.off)),
     )
@@ -170,6 +185,7 @@ class _Parts:
         self.wrappers: dict[str, Wrapper] = {}
         self.phases: dict[str, tuple[dict[str, Any], str]] = {}
         self.fingerprints: list[Fingerprint] = []
+        self.arguments: list[Argument] = []
         self.hints: dict[str, str] = {}
         self.off: set[str] = set()
         self.replaced: dict[str, str] = {}
@@ -206,7 +222,8 @@ class _Parts:
                 self.refuse(RuleError(f"{kind!r} is no list of tables", f"Write [[{kind}]] above each of them.", table.name))
                 continue
             for number, item in enumerate(listed):
-                name = item.get("id") or item.get("rule", "?")
+                name = item.get("id") or item.get("rule") or item.get("name") or "?"
+                name = name[0] if isinstance(name, list) and name else name
                 found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"'))
         return found
 
@@ -222,6 +239,8 @@ class _Parts:
             self._rules[rule.id] = [*same, rule]
         elif kind == "fingerprint":
             self.fingerprints.append(build(Fingerprint, {**item, "where": where, "trusted": trusted}, where))
+        elif kind == "argument":
+            self.arguments.append(build(Argument, {**item, "where": where}, where))
         elif kind == "phase":
             build(PhaseRule, {"title": "", **item, "where": where}, where)
             over, place = self.phases.get(str(item["id"]), ({}, where))

@@ -124,6 +124,22 @@ class Fingerprint(NamedTuple):
     trusted: bool = True
 
 
+class Argument(NamedTuple):
+    """What a launch argument does to startup: the phases that another value of it can explain, and whether somebody chose it.
+
+    `name`: names, `*` stands for anything; `kind`: chosen | derived (follows from others of `derived_from` when it is not given) |
+    auto (chance); `spelled`: flags beside `--name`.
+    """
+
+    name: tuple[str, ...]
+    explains: tuple[str, ...] = ()
+    kind: str = "chosen"
+    derived_from: tuple[str, ...] = ()
+    spelled: tuple[str, ...] = ()
+    why: str = ""
+    where: str = ""
+
+
 class Rule(NamedTuple):
     """One wording and what it means; see docs/writing-rules.md for each field."""
 
@@ -178,6 +194,7 @@ class RuleSet(NamedTuple):
     rules: tuple[Rule, ...]
     hints: Mapping[str, str] = NOTHING
     fingerprints: tuple[Fingerprint, ...] = ()
+    arguments: tuple[Argument, ...] = ()  # those of upper layers first
     replaced: Mapping[str, str] = NOTHING  # id -> where the rule stood that another one took the place of
     off: tuple[str, ...] = ()
 
