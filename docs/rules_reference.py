@@ -18,8 +18,9 @@ sys.path.insert(0, str(HERE.parent))
 
 from logphase import rules  # noqa: E402 - the checkout's own
 from logphase.rules import Edge, Rule, RuleSet  # noqa: E402
-from logphase.rulevalues import INTERNAL, Argument, Fingerprint, Head, Header, PhaseRule, Wrapper  # noqa: E402
+from logphase.rulevalues import INTERNAL, Argument, Fingerprint, Head, Header, PhaseRule, WarmthRule, Wrapper  # noqa: E402
 from logphase.views.rules import versions  # noqa: E402
+from logphase.warmth import STATES  # noqa: E402
 
 PAGE = HERE / "rules.md"
 SCHEMA = HERE / "rules.schema.json"
@@ -34,6 +35,7 @@ ONE_OF: dict[tuple[str, str], list[str]] = {
     ("PhaseRule", "ranks"): ["all", "first", "launcher"],
     ("Wrapper", "format"): ["json"],
     ("Argument", "kind"): ["chosen", "derived", "auto"],
+    ("WarmthRule", "state"): list(STATES),
 }
 
 
@@ -86,7 +88,15 @@ def _rule(rule: Rule) -> str:
 
 def schema() -> str:
     """What an editor checks while a rule file is written, as a JSON Schema."""
-    lists = {"header": Header, "wrapper": Wrapper, "phase": PhaseRule, "fingerprint": Fingerprint, "argument": Argument, "rule": Rule}
+    lists = {
+        "header": Header,
+        "wrapper": Wrapper,
+        "phase": PhaseRule,
+        "fingerprint": Fingerprint,
+        "argument": Argument,
+        "warmth": WarmthRule,
+        "rule": Rule,
+    }
     head = {name: _field("Head", name, default) for name, default in Head._field_defaults.items()}
     document = {
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -80,6 +80,7 @@ class Launches:
                 return None
             launch = other
         launch.wording.feed(event)
+        launch.signs.feed(event)
         return launch if launch is not before and launch is self._current.get(record.source) else None
 
     def _unknown(self, record: Record) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from logphase.rulefiles import Table
 
 _WHERE = re.compile(
-    r"^(?P<name>.*?): (?P<kind>header|wrapper|phase|fingerprint|argument|rule)"
+    r"^(?P<name>.*?): (?P<kind>header|wrapper|phase|fingerprint|argument|warmth|rule)"
     r'\[(?P<number>\d+)\] "(?P<id>.*?)"(?:\.(?P<key>\w+))?$'
 )
 _AT = re.compile(r"\(at line (\d+)")

@@ -16,7 +16,16 @@ from logphase.events import typed
 from logphase.fingerprint import older
 from logphase.places import syntax
 from logphase.rulefiles import BUNDLED, COMMON
-from logphase.ruleproblems import Examination, Problem, Report, compiles, fired, is_version, messages
+from logphase.ruleproblems import (
+    Examination,
+    Problem,
+    Report,
+    fired,
+    is_version,
+    messages,
+    warmth_problems,
+    wording_problems,
+)
 from logphase.rules import Edge
 
 if TYPE_CHECKING:
@@ -104,6 +113,7 @@ class Check(Examination):
             yield from self._rule(rule)
         yield from self._fingerprints()
         yield from argumentcheck.problems(self)
+        yield from warmth_problems(self)
 
     # --- the engine, its phases and prefixes
 
@@ -190,19 +200,10 @@ class Check(Examination):
 
     def _fingerprints(self) -> Iterator[Problem]:
         for entry in self.rules.fingerprints:
-            rule = self.by_id.get(entry.rule)
-            if rule is None:
-                yield self.problem(
-                    entry.where, f"no rule is called {entry.rule!r}", "Name the rule whose line gives the version away.", "rule"
-                )
-                continue
+            yield from wording_problems(self, entry)
             yield from self.versions(entry.where, entry.since, entry.until)
             if not entry.since and not entry.until:
                 yield self.problem(entry.where, "it says neither since nor until", 'since = "1.2.3"')
-            if entry.pattern and compiles(entry.pattern) and not any(patterns.finds(entry.pattern, line) for line in rule.examples):
-                yield self.problem(
-                    entry.where, f"it is found in no example of {rule.id}", "Give that rule an example with this wording.", "pattern"
-                )
 
     # --- a rule
 

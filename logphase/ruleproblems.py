@@ -16,6 +16,7 @@ from logphase.fingerprint import older
 from logphase.lines import LineSplitter
 from logphase.places import place
 from logphase.records import RecordParser
+from logphase.warmth import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from logphase.errors import RuleError
     from logphase.records import Record
     from logphase.rulefiles import Table
-    from logphase.rules import Header, Rule, RuleSet, Wrapper
+    from logphase.rules import Fingerprint, Header, Rule, RuleSet, WarmthRule, Wrapper
 
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:\.?(?:post|rc|dev|a|b)\d+)?")
 
@@ -194,3 +195,28 @@ def compiles(pattern: str) -> bool:
 def is_version(text: str) -> bool:
     """Whether a text is a version, as 0.5.9 or 0.5.8.post1."""
     return _VERSION.fullmatch(text) is not None
+
+
+def warmth_problems(of: Examination) -> Iterator[Problem]:
+    """Every sign of a cold or a warm start names a wording that its rule's examples have, or a figure of a phase."""
+    for entry in of.rules.warmths:
+        if entry.state not in STATES:
+            yield of.problem(entry.where, f"state {entry.state!r} is not known", f"{', '.join(STATES)}.", "state")
+        measured = (entry.first_step_s > 0) + (entry.gb_per_s > 0)
+        if entry.rule:
+            yield from wording_problems(of, entry)
+        elif entry.phase not in of.rules.phases or measured != 1:
+            yield of.problem(
+                entry.where,
+                "it names neither a rule nor a figure of a phase",
+                f'rule = "…" with a pattern, or phase = "…" with first_step_s or gb_per_s. Phases: {", ".join(of.rules.phases)}.',
+                "phase",
+            )
+
+
+def wording_problems(of: Examination, entry: WarmthRule | Fingerprint) -> Iterator[Problem]:
+    rule = of.by_id.get(entry.rule)
+    if rule is None:
+        yield of.problem(entry.where, f"no rule is called {entry.rule!r}", "Name the rule whose line tells it.", "rule")
+    elif entry.pattern and compiles(entry.pattern) and not any(patterns.finds(entry.pattern, line) for line in rule.examples):
+        yield of.problem(entry.where, f"it is found in no example of {rule.id}", "Give that rule an example with this wording.", "pattern")

@@ -22,6 +22,7 @@ from logphase.rulevalues import (
     PhaseRule,
     Rule,
     RuleSet,
+    WarmthRule,
     Wrapper,
     build,
     compiled,
@@ -40,6 +41,7 @@ __all__ = [
     "PhaseRule",
     "Rule",
     "RuleSet",
+    "WarmthRule",
     "Wrapper",
     "assemble",
     "available",
@@ -55,7 +57,7 @@ __all__ = [
 ]
 
 DEFAULT_ENGINE = "sglang"
-LISTS = ("header", "wrapper", "phase", "fingerprint", "argument", "rule")
+LISTS = ("header", "wrapper", "phase", "fingerprint", "argument", "warmth", "rule")
 
 
 @cache
@@ -168,6 +170,7 @@ def assemble(engine: str, files: Sequence[Table], problems: list[RuleError] | No
         hints=found.hints,
         fingerprints=tuple(found.fingerprints),
         arguments=tuple(found.arguments),
+        warmths=tuple(found.warmths),
         replaced=found.replaced,
         off=tuple(sorted(found.off)),
     )
@@ -186,6 +189,7 @@ class _Parts:
         self.phases: dict[str, tuple[dict[str, Any], str]] = {}
         self.fingerprints: list[Fingerprint] = []
         self.arguments: list[Argument] = []
+        self.warmths: list[WarmthRule] = []
         self.hints: dict[str, str] = {}
         self.off: set[str] = set()
         self.replaced: dict[str, str] = {}
@@ -222,7 +226,7 @@ class _Parts:
                 self.refuse(RuleError(f"{kind!r} is no list of tables", f"Write [[{kind}]] above each of them.", table.name))
                 continue
             for number, item in enumerate(listed):
-                name = item.get("id") or item.get("rule") or item.get("name") or "?"
+                name = item.get("id") or item.get("rule") or item.get("name") or item.get("phase", "?")
                 name = name[0] if isinstance(name, list) and name else name
                 found.append((kind, item, f'{table.name}: {kind}[{number}] "{name}"'))
         return found
@@ -241,6 +245,8 @@ class _Parts:
             self.fingerprints.append(build(Fingerprint, {**item, "where": where, "trusted": trusted}, where))
         elif kind == "argument":
             self.arguments.append(build(Argument, {**item, "where": where}, where))
+        elif kind == "warmth":
+            self.warmths.append(build(WarmthRule, {**item, "where": where, "trusted": trusted}, where))
         elif kind == "phase":
             build(PhaseRule, {"title": "", **item, "where": where}, where)
             over, place = self.phases.get(str(item["id"]), ({}, where))

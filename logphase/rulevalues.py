@@ -140,6 +140,20 @@ class Argument(NamedTuple):
     where: str = ""
 
 
+class WarmthRule(NamedTuple):
+    """What tells a cold start from a warm one: `pattern` in a line of `rule`, or a figure of `phase` that is reached."""
+
+    state: str
+    what: str
+    rule: str = ""
+    pattern: str = ""
+    phase: str = ""
+    first_step_s: float = 0.0  # until its bar, seen at 0, moved
+    gb_per_s: float = 0.0  # that it read
+    where: str = ""
+    trusted: bool = True
+
+
 class Rule(NamedTuple):
     """One wording and what it means; see docs/writing-rules.md for each field."""
 
@@ -195,6 +209,7 @@ class RuleSet(NamedTuple):
     hints: Mapping[str, str] = NOTHING
     fingerprints: tuple[Fingerprint, ...] = ()
     arguments: tuple[Argument, ...] = ()  # those of upper layers first
+    warmths: tuple[WarmthRule, ...] = ()
     replaced: Mapping[str, str] = NOTHING  # id -> where the rule stood that another one took the place of
     off: tuple[str, ...] = ()
 
@@ -256,7 +271,7 @@ def _readers(kind: Any) -> dict[str, Callable[[Any], Any]]:  # noqa: ANN401
         default = kind._field_defaults.get(name, ())
         if name == "edge":
             found[name] = _edge
-        elif name in ("id", "title", "phase", "pattern", "rule"):
+        elif name in ("id", "title", "phase", "pattern", "rule", "state", "what"):
             found[name] = _text
         elif name == "keys":
             found[name] = _lists

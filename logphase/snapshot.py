@@ -68,6 +68,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
         progress_evidence=(launch.progress[1],) if launch.progress[1] else (),
         warnings=_warnings(launch, phases, share, total),
         version=str(launch.wording.range),
+        signs=launch.signs.all(phases),
         duration_s=total,
         budget_s=budget,
         budget_from=budget_from,
@@ -153,9 +154,7 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...], share: float | 
     if launch.ranks.lost:
         found.append(f"{launch.ranks.lost} more ranks were counted and left out.")
     whole = launch.ready is not None and not launch.worker and bool(launch.arguments_line)
-    drifted = drift(
-        launch.rules, launch.wording.range, launch.tracks if whole else (), launch.arguments, share if whole else None, total
-    )
+    drifted = drift(launch.rules, launch.wording.range, launch.tracks if whole else (), launch.arguments, share if whole else None, total)
     if drifted:
         found.append(drifted)
     return tuple(found)

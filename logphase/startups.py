@@ -15,6 +15,7 @@ from logphase.polls import Polls
 from logphase.ranks import MAX_RANKS, Ranks
 from logphase.rules import Edge
 from logphase.timeline import Evidence, Moment
+from logphase.warmth import Signs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +66,7 @@ class StartupBuilder:
         self.memory: list[tuple[str | None, float, float, str, int]] = []  # rank, moment, GB, phase, line
         self.polls = Polls()
         self.wording = Wording(rules)  # which version of the engine speaks
+        self.signs = Signs(rules)  # of a cold or a warm start
         self.evident = False  # more than a traceback was seen
         self.faint = False  # a traceback was seen, which may be any program's
         self.arrived = False  # its times are arrival times

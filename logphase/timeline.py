@@ -40,6 +40,15 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """That something came from a cache (`state` warm) or was made anew (cold): `what` for a person, and the line that says it."""
+
+    state: str
+    what: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """The newest state of a bar: `done` of `total`, the bar's own elapsed seconds and seconds per step where it prints them."""
 
@@ -187,6 +196,7 @@ class Startup:
     pollers: tuple[Poller, ...] = ()
     nodes: tuple[Node, ...] = ()  # the hosts whose logs were merged into this startup
     version: str = ""  # of the engine: what the log says, or the range that its wording leaves
+    signs: tuple[Sign, ...] = ()  # of a cold or a warm start; `logphase.warmth` weighs them
     weight_bytes: int | None = None  # size of the model's files, where whoever asks can see them
 
 
