@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from logphase.rules import Argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from logphase.rules import RuleSet
     from logphase.timeline import Startup, Value
@@ -73,12 +73,13 @@ def plain(value: object) -> Value:
 def differences(
     launches: Sequence[Mapping[str, object]], rules: RuleSet, commands: Sequence[Sequence[str]] | None = None
 ) -> tuple[Difference, ...]:
-    """The arguments that are not the same in all launches, by name.
+    """The arguments that are not the same in all launches, by name; a launch without any says nothing of them.
 
     `commands`: the words of each launch's command, where all of them were recorded; they tell for certain what was given.
     """
-    names = sorted({name for arguments in launches for name in arguments})
-    differing = [name for name in names if len({_key(arguments, name) for arguments in launches}) > 1]
+    told = [arguments for arguments in launches if arguments]
+    names = sorted({name for arguments in told for name in arguments})
+    differing = [name for name in names if len({(name in arguments, key(arguments.get(name))) for arguments in told}) > 1]
     whole = max(map(len, launches), default=0) >= WHOLE
     found = []
     for name in differing:
@@ -86,7 +87,7 @@ def differences(
         present = tuple(name in arguments for arguments in launches)
         sources = _sources(name, said or _UNKNOWN, differing)
         kind = _kind(name, said or _UNKNOWN, sources, commands)
-        if commands is None and whole and not all(present) and kind == CHOSEN:
+        if commands is None and whole and not all(name in arguments for arguments in told) and kind == CHOSEN:
             kind = DERIVED  # the line lists every argument: this version does not have it, or the line was cut
         found.append(
             Difference(
@@ -127,8 +128,10 @@ def given(name: str, said: Argument, command: Sequence[str]) -> bool:
     return any(flag == word or (len(word) > len("--x") and flags[0].startswith(word)) for word in words for flag in flags)
 
 
-def _key(arguments: Mapping[str, object], name: str) -> tuple[bool, str]:
-    return name in arguments, json.dumps(arguments.get(name), sort_keys=True, default=str)
+def key(value: object) -> Hashable:
+    """What is equal for equal values only: 1, True and "1" are three."""
+    simple = value is None or isinstance(value, str | int | float | bool)
+    return type(value).__name__, value if simple else json.dumps(value, sort_keys=True, default=str)
 
 
 def _sources(name: str, said: Argument, differing: Sequence[str]) -> tuple[str, ...]:

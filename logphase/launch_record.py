@@ -137,6 +137,30 @@ def keep(log: str, record: LaunchRecord) -> None:
     fresh.replace(path)
 
 
+def recorded(log: str) -> tuple[LaunchRecord, ...]:
+    """The launches that were recorded beside a log, in order; what cannot be read is as if it were not there."""
+    try:
+        lines = Path(log + ENDING).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return tuple(record for line in lines if (record := _record(line)) is not None)
+
+
+def _record(line: str) -> LaunchRecord | None:
+    try:
+        held = json.loads(line)
+        environment, packages = (_texts(held.get(name)) for name in ("environment", "versions"))
+        command = tuple(map(str, held["command"]))
+        offset, pid = int(held["offset"]), int(held["pid"])
+        return LaunchRecord(command, str(held["folder"]), str(held["started"]), offset, pid, environment, packages)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(name): str(each) for name, each in value.items()} if isinstance(value, dict) else {}
+
+
 class Keeper:
     """Keeps a launch's record beside its log: at once, again when the versions are known, and at the end.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("logphase.cli.check:check", "Give one verdict, now, as one line and an exit code."),
     "report": ("logphase.cli.report:report", "Explain a startup: where its time went, rank by rank, and what stopped it."),
+    "compare": ("logphase.cli.compare:compare", "Put startups side by side: which arguments differ, and what that did to each phase."),
     "watch": ("logphase.cli.watch:watch", "Follow a live startup and end with its verdict."),
     "run": ("logphase.cli.run:run", "Launch the server, keep its output in a log, and watch it start."),
     "replay": ("logphase.cli.replay:replay", "Write a recorded log again at its own pace."),

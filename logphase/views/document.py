@@ -42,7 +42,12 @@ def render(report: Report) -> str:
         origins=report.origins,
         redact=report.redact,
     )
-    text = json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False)
+    return written(result)
+
+
+def written(result: object) -> str:
+    """A document as text in which no terminal finds anything to obey."""
+    text = json.dumps(clean(result), ensure_ascii=False, indent=2, allow_nan=False)
     return _ACTIVE.sub(lambda char: f"\\u{ord(char[0]):04x}", text) + "\n"
 
 
@@ -60,7 +65,7 @@ def document(
     positions = range(len(timeline.startups)) if chosen is None else chosen
     startups = []
     for at in positions:
-        entry = _startup(timeline.startups[at], verdicts[at], redact=redact)
+        entry = startup_entry(timeline.startups[at], verdicts[at], redact=redact)
         if len(sources) > 1 and origins:
             entry["file"] = origins[at]
         startups.append(entry)
@@ -71,11 +76,12 @@ def document(
     result = {"format": FORMAT, "tool": tool, "sources": list(sources), "unseen": hint, "startups": startups}
     if timeline.dropped:
         result["warnings"] = [f"{timeline.dropped} more startups are not kept"]
-    clean = _clean(result)
-    return clean if isinstance(clean, dict) else result
+    cleaned = clean(result)
+    return cleaned if isinstance(cleaned, dict) else result
 
 
-def _startup(startup: Startup, verdict: Verdict, *, redact: bool) -> dict[str, object]:
+def startup_entry(startup: Startup, verdict: Verdict, *, redact: bool) -> dict[str, object]:
+    """One startup as the document has it."""
     arguments = redact_arguments(startup.arguments) if redact else dict(startup.arguments)
     ready = startup.ready
     entry: dict[str, object] = {
@@ -198,14 +204,14 @@ def _text(text: str, *, redact: bool) -> str:
     return one_line(without_secrets(text) if redact else text, limit=_TEXT_LIMIT)
 
 
-def _clean(value: object) -> object:
+def clean(value: object) -> object:
     """What JSON can hold: finite numbers to 3 decimals, text that is valid UTF-8, names that are text."""
     if isinstance(value, float):
         return round(value, 3) if math.isfinite(value) else None
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, list | tuple):
-        return [_clean(inner) for inner in value]
+        return [clean(inner) for inner in value]
     if isinstance(value, dict):
-        return {str(_clean(str(key))): _clean(inner) for key, inner in value.items()}
-    return value if value is None or isinstance(value, int) else _clean(str(value))
+        return {str(clean(str(key))): clean(inner) for key, inner in value.items()}
+    return value if value is None or isinstance(value, int) else clean(str(value))

@@ -28,7 +28,7 @@ MOST_LANES = 96
 _LABELLED = 16  # lanes that have room for words
 _ROOM = 960  # pixels
 _POINTS = 80  # from which on a line needs no dots
-_QUIET = "#808893"
+QUIET = "#808893"
 _GOOD, _BAD = "#1f9d55", "#d1293d"
 _UNTAGGED = "no tag"
 
@@ -60,11 +60,11 @@ def gantt(startup: Startup) -> Figure | None:
     used = {lane for trace in traces for lane in _lanes_of(trace)}
     order = ([SERVER] if SERVER in used or not shown else []) + [words(tag) for tag in shown]
     lane_px = 40 if len(order) <= 2 else 27 if len(order) <= 9 else 21 if len(order) <= _LABELLED + 1 else 13
-    layout = _layout(lane_px * len(order) + 88, 44)
+    layout = base_layout(lane_px * len(order) + 88, 44)
     layout |= {
         "barmode": "overlay",
         "bargap": 0.22,
-        "xaxis": _axis("seconds since start") | {"range": [0, total(startup) * 1.012]},
+        "xaxis": axis("seconds since start") | {"range": [0, total(startup) * 1.012]},
         "yaxis": {
             "type": "category",
             "categoryorder": "array",
@@ -88,7 +88,7 @@ def blank(note: str) -> Figure:
     """A sheet without a timeline, which says why."""
     hidden = {"visible": False}
     said = {"text": words(note), "showarrow": False, "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "font": {"size": 14}}
-    return {"data": [], "layout": _layout(140, 44) | {"xaxis": hidden, "yaxis": hidden, "annotations": [said]}}
+    return {"data": [], "layout": base_layout(140, 44) | {"xaxis": hidden, "yaxis": hidden, "annotations": [said]}}
 
 
 def _lanes_of(trace: Figure) -> list[str]:
@@ -171,7 +171,7 @@ def _bands(startup: Startup) -> Iterator[Figure]:
             "x1": gap.start_s + gap.duration_s,
             "y0": 0,
             "y1": 1,
-            "fillcolor": _QUIET,
+            "fillcolor": QUIET,
             "opacity": 0.22,
             "line": {"width": 0},
             "name": "gap",
@@ -216,7 +216,7 @@ def memory(startup: Startup) -> Figure | None:
     for tag in order:
         values = sorted(by_rank[tag], key=lambda value: (value.at_s, value.line))
         if few:
-            shade = RANKS[tagged.index(tag)] if tag is not None else _QUIET if tagged else RANKS[0]
+            shade = RANKS[tagged.index(tag)] if tag is not None else QUIET if tagged else RANKS[0]
         else:
             shade = RANKS[1] if tag == lowest else RANKS[0]
         name = words(tag) if tag is not None else SERVER if not startup.ranks else _UNTAGGED
@@ -234,11 +234,11 @@ def memory(startup: Startup) -> Figure | None:
                 "hovertemplate": "<b>%{fullData.name}</b> %{y:.2f} GB free<br>@%{x:.2f} s<br>%{customdata}<extra></extra>",
             }
         )
-    layout = _layout(300, 44) | {
+    layout = base_layout(300, 44) | {
         "showlegend": few and len(order) > 1,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 11}},
-        "xaxis": _axis("seconds since start") | {"range": [0, max(total(startup), 1e-3) * 1.012]},
-        "yaxis": _axis("GB free") | {"rangemode": "tozero", "automargin": True},
+        "xaxis": axis("seconds since start") | {"range": [0, max(total(startup), 1e-3) * 1.012]},
+        "yaxis": axis("GB free") | {"rangemode": "tozero", "automargin": True},
     }
     return {"data": traces, "layout": layout}
 
@@ -266,26 +266,28 @@ def curve(phase: Phase, pace: Pace, shade: str) -> Figure:
         "customdata": [words(f"{start:g} to {end:g} s") for start, end, _ in pace.rates] + [""],
         "hovertemplate": f"%{{y:.3g}} {unit} a second<br>%{{customdata}}<extra></extra>",
     }
-    layout = _layout(270) | {
-        "xaxis": _axis("the bar's own seconds") | {"anchor": "y2", "range": [pace.points[0][0], pace.points[-1][0]]},
-        "yaxis": _axis(unit) | {"domain": [0.42, 1], "rangemode": "tozero", "automargin": True},
-        "yaxis2": _axis("a second") | {"domain": [0, 0.3], "rangemode": "tozero", "automargin": True, "nticks": 3},
+    layout = base_layout(270) | {
+        "xaxis": axis("the bar's own seconds") | {"anchor": "y2", "range": [pace.points[0][0], pace.points[-1][0]]},
+        "yaxis": axis(unit) | {"domain": [0.42, 1], "rangemode": "tozero", "automargin": True},
+        "yaxis2": axis("a second") | {"domain": [0, 0.3], "rangemode": "tozero", "automargin": True, "nticks": 3},
     }
     return {"data": [steps, rate], "layout": layout}
 
 
-def _axis(title: str) -> Figure:
+def axis(title: str) -> Figure:
+    """An axis with its title."""
     return {"title": {"text": title, "font": {"size": 12}, "standoff": 8}, "zeroline": False, "tickfont": {"size": 11}}
 
 
-def _layout(height: int, top: int = 10) -> Figure:
+def base_layout(height: int, top: int = 10) -> Figure:
+    """What all figures look like."""
     return {
         "height": height,
         "margin": {"l": 8, "r": 10, "t": top, "b": 44},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif", "size": 12},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": _QUIET, "activecolor": "#2f6fde"},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": "#2f6fde"},
         "hoverlabel": {"bgcolor": "#1f2733", "bordercolor": "#1f2733", "font": {"color": "#ffffff", "size": 12}, "align": "left"},
         "showlegend": False,
         "hovermode": "closest",

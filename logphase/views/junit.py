@@ -42,12 +42,12 @@ def render(report: Report) -> str:
     suites = [_suite(report, *shown) for shown in report.shown()]
     if not report.timeline.startups:
         said, advised = unseen(report.timeline)
-        failed = _test("startup", "logphase", 0.0, _element("failure", {"type": "unseen", "message": said}, advised))
+        failed = _test("startup", "logphase", 0.0, element("failure", {"type": "unseen", "message": said}, advised))
         suites = [_made({"name": ", ".join(report.sources)}, [failed], 0.0)]
     counts = _counts(sum(suite.tests for suite in suites), sum(suite.failures for suite in suites), sum(suite.skipped for suite in suites))
     totals = {"name": report.tool, **counts, "time": _seconds(sum(suite.seconds for suite in suites))}
     body = "\n".join(suite.text for suite in suites)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{_element("testsuites", totals, body, raw=True)}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{element("testsuites", totals, body, raw=True)}\n'
 
 
 def _suite(report: Report, startup: Startup, verdict: Verdict, origin: str) -> _Suite:
@@ -62,7 +62,7 @@ def _suite(report: Report, startup: Startup, verdict: Verdict, origin: str) -> _
 def _made(facts: dict[str, str], tests: Sequence[str], seconds: float) -> _Suite:
     failures, skipped = (sum(f"<{word}" in test for test in tests) for word in ("failure", "skipped"))
     facts |= _counts(len(tests), failures, skipped) | {"time": _seconds(seconds)}
-    return _Suite(_element("testsuite", facts, "\n".join(tests), raw=True), len(tests), failures, skipped, seconds)
+    return _Suite(element("testsuite", facts, "\n".join(tests), raw=True), len(tests), failures, skipped, seconds)
 
 
 def _verdict(report: Report, startup: Startup, verdict: Verdict) -> str:
@@ -74,21 +74,21 @@ def _verdict(report: Report, startup: Startup, verdict: Verdict) -> str:
     told = [f"line {cause.line}: {quote(cause.text, hide=report.redact)}", cause.remedy] if cause else []
     rest = [item for item in verdict.evidence if cause is None or item.line != cause.line]
     told += [f"line {item.line}: {quote(item.text, hide=report.redact)}" for item in rest]
-    return _element("failure", facts, "\n".join(filter(None, told)))
+    return element("failure", facts, "\n".join(filter(None, told)))
 
 
 def _phase(phase: Phase) -> str:
     where = f"lines {phase.lines[0]} to {phase.lines[1]}"
     if phase.status == "failed":
-        return _element("failure", {"type": "failed", "message": f"{phase.title} failed"}, where)
+        return element("failure", {"type": "failed", "message": f"{phase.title} failed"}, where)
     if phase.status == "done":
         return ""
     done = f", {phase.progress.done} of {phase.progress.total} {phase.progress.unit}" if phase.progress else ""
-    return _element("skipped", {"message": f"{phase.title} has not ended{done}"}, "")
+    return element("skipped", {"message": f"{phase.title} has not ended{done}"}, "")
 
 
 def _test(name: str, suite: str, seconds: float, body: str) -> str:
-    return _element("testcase", {"name": name, "classname": suite, "time": _seconds(seconds)}, body, raw=True)
+    return element("testcase", {"name": name, "classname": suite, "time": _seconds(seconds)}, body, raw=True)
 
 
 def _counts(tests: int, failures: int, skipped: int) -> dict[str, str]:
@@ -99,7 +99,8 @@ def _seconds(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _element(name: str, attributes: Mapping[str, str], body: str, *, raw: bool = False) -> str:
+def element(name: str, attributes: Mapping[str, str], body: str, *, raw: bool = False) -> str:
+    """An element; `raw`: its body is XML already."""
     facts = "".join(f" {key}={quoteattr(_valid(value))}" for key, value in attributes.items())
     inner = body if raw else escape("\n".join(_valid(line) for line in body.split("\n")))
     return f"<{name}{facts}>{inner}</{name}>" if inner else f"<{name}{facts}/>"

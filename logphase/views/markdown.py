@@ -33,25 +33,25 @@ def render(report: Report) -> str:
     parts = [part for shown in report.shown() for part in _startup(report, *shown)]
     if not report.timeline.startups:
         said, advised = unseen(report.timeline)
-        parts = [f"### **unseen** in {code(', '.join(report.sources))}", _plain(f"{said}. {advised}")]
-    return "\n\n".join([*parts, f"<sub>{_plain(report.tool)}</sub>"]) + "\n"
+        parts = [f"### **unseen** in {code(', '.join(report.sources))}", plain(f"{said}. {advised}")]
+    return "\n\n".join([*parts, f"<sub>{plain(report.tool)}</sub>"]) + "\n"
 
 
 def _startup(report: Report, startup: Startup, verdict: Verdict, origin: str) -> Iterator[str]:
     hide = report.redact
-    yield f"### **{verdict.state.value}**: {_plain(said(verdict, hide=hide))}"
+    yield f"### **{verdict.state.value}**: {plain(said(verdict, hide=hide))}"
     yield _facts(report, startup, origin)
     if verdict.cause is not None:
         rank = f" on {code(verdict.cause.rank)}" if verdict.cause.rank else ""
         yield f"**First cause**, line {verdict.cause.line}{rank}:\n\n{code(quote(verdict.cause.text, hide=hide))}"
         if verdict.cause.remedy:
-            yield f"**What to do:** {_plain(verdict.cause.remedy)}"
+            yield f"**What to do:** {plain(verdict.cause.remedy)}"
     if startup.phases:
         yield _table(startup)
     yield from _gaps(startup)
-    hints = [f"**{_plain(hint.title)}.** {_plain(hint.reason)} {_plain(hint.action)}" for hint in advice(startup)]
+    hints = [f"**{plain(hint.title)}.** {plain(hint.reason)} {plain(hint.action)}" for hint in advice(startup)]
     yield from _section("What to change", hints)
-    yield from _section("Warnings", [_plain(quote(text, hide=hide)) for text in dict.fromkeys((*startup.warnings, *verdict.warnings))])
+    yield from _section("Warnings", [plain(quote(text, hide=hide)) for text in dict.fromkeys((*startup.warnings, *verdict.warnings))])
     evidence = [item for item in verdict.evidence if item.line > 0][:_EVIDENCE]
     yield from _section("Evidence", [f"line {item.line}: {code(quote(item.text, hide=hide, limit=300))}" for item in evidence])
 
@@ -61,12 +61,12 @@ def _facts(report: Report, startup: Startup, origin: str) -> str:
     siblings = sum(1 for other in report.origins if other == origin)
     if siblings > 1:
         facts.append(f"startup {startup.index} of {siblings}")
-    facts += [lines(*startup.lines), _plain(startup.engine)]
+    facts += [lines(*startup.lines), plain(startup.engine)]
     model = startup.arguments.get("model_path") or startup.arguments.get("model")
     if isinstance(model, str):
         facts.append(code(quote(model, hide=report.redact, limit=120)))
     if startup.ranks:
-        facts.append(f"{len(startup.ranks)} rank{'s' * (len(startup.ranks) > 1)} ({_plain(ranks(startup.ranks))})")
+        facts.append(f"{len(startup.ranks)} rank{'s' * (len(startup.ranks) > 1)} ({plain(ranks(startup.ranks))})")
     if startup.nodes:
         facts.append(f"{len(startup.nodes)} nodes ({', '.join(f'{node.rank}: {code(node.source)}' for node in startup.nodes)})")
     if startup.started.time is not None:
@@ -80,7 +80,7 @@ def _table(startup: Startup) -> str:
         "| :-- | --: | --: | --: | :-- |",
     ]
     for phase in startup.phases:
-        cells = (_plain(phase.id), _takes(startup, phase), _share(startup, phase), _begins(phase), _ranks(phase))
+        cells = (plain(phase.id), _takes(startup, phase), _share(startup, phase), _begins(phase), _ranks(phase))
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -106,11 +106,11 @@ def _begins(phase: Phase) -> str:
 def _ranks(phase: Phase) -> str:
     words = []
     if phase.slowest is not None and len(phase.ranks) > 1 and (phase.spread_s or 0.0) >= _SPREAD:
-        words.append(f"{_plain(phase.slowest)} +{seconds(phase.spread_s or 0.0)}")
+        words.append(f"{plain(phase.slowest)} +{seconds(phase.spread_s or 0.0)}")
     if phase.missing:
-        words.append(f"missing {_plain(ranks(phase.missing))}")
+        words.append(f"missing {plain(ranks(phase.missing))}")
     if phase.progress is not None and phase.status != "done":
-        words.append(f"{phase.progress.done:,} of {phase.progress.total:,} {_plain(phase.progress.unit)}")
+        words.append(f"{phase.progress.done:,} of {phase.progress.total:,} {plain(phase.progress.unit)}")
     return ", ".join(words)
 
 
@@ -119,7 +119,7 @@ def _gaps(startup: Startup) -> Iterator[str]:
         return
     telling = sorted(measures.telling_gaps(startup), key=lambda gap: -gap.duration_s)[:_GAPS]
     between = [
-        f"{seconds(gap.duration_s)} between {_plain(gap.after or 'the start')} and {_plain(gap.before or 'the end')}"
+        f"{seconds(gap.duration_s)} between {plain(gap.after or 'the start')} and {plain(gap.before or 'the end')}"
         for gap in sorted(telling, key=lambda gap: gap.start_s)
     ]
     named = f"{100 * startup.explained:.1f} % of {spoken(measures.total(startup))} is named"
@@ -139,7 +139,7 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Our own words, with names from the log in them: nothing in it is markup."""
     inert = _SPECIAL.sub(r"\\\1", visible(text)).replace("://", ":\\//").replace("www.", "www\\.")
     return _MENTION.sub("\\1\u200b", inert)

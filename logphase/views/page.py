@@ -47,15 +47,20 @@ def render(report: Report) -> str:
     shown = report.shown()
     body = [page.startup(at, *parts) for at, parts in enumerate(shown[-MOST_STARTUPS:])] if shown else [_nothing(report)]
     title = visible(sentence(*shown[-1][:2], hide=report.redact)) if shown else "unseen: no startup"
-    scripts = (asset("plotly-basic.min.js"), asset("page.js")) if page.figures else ()
+    return whole(f"{title[:120]} · {', '.join(report.sources)[:80]}", [*body, _others(report, len(shown))], page.figures, report.tool)
+
+
+def whole(title: str, body: Sequence[Html | None], drawn: dict[str, Figure], tool: str) -> str:
+    """A page of its parts; its policy lets the scripts that draw the figures run, and nothing else."""
+    scripts = (asset("plotly-basic.min.js"), asset("page.js")) if drawn else ()
     return Template(asset("page.html")).substitute(
         policy=_policy(scripts),
-        title=text(f"{title[:120]} · {', '.join(report.sources)[:80]}"),
+        title=text(title),
         style=asset("page.css"),
-        body=join([*body, _others(report, len(shown))]),
-        tool=text(report.tool),
+        body=join(body),
+        tool=text(tool),
         credit=" · figures by plotly.js (MIT), which is part of this page" if scripts else "",
-        scripts=_scripts(page.figures, scripts) if scripts else "",
+        scripts=_scripts(drawn, scripts) if scripts else "",
     )
 
 

@@ -30,9 +30,10 @@ def render(report: Report) -> str:
 
 def _cells(row: Row) -> list[object]:
     dated = row._replace(started=None if row.started is None else moment(row.started))  # type: ignore[arg-type]
-    return [_text(cell) if isinstance(cell, str) else cell for cell in dated]
+    return [safe(cell) if isinstance(cell, str) else cell for cell in dated]
 
 
-def _text(cell: str) -> str:
+def safe(cell: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
     shown = visible(cell)
     return f"'{shown}" if shown.startswith(_FORMULA) and shown != "-" else shown

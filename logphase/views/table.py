@@ -21,7 +21,7 @@ from logphase.views.sentence import said, unseen
 from logphase.views.words import count, lines, moment, quote, ranks, seconds, spoken, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import RenderableType
 
@@ -41,25 +41,30 @@ def render(report: Report) -> str:
     """The whole report as text that ends with a newline."""
     width = max(NARROWEST, report.width)
     glyphs = ASCII if report.ascii else UNICODE
+    return printed(_blocks(report, width, glyphs), width, color=report.color, ascii=report.ascii)
+
+
+def printed(blocks: Iterable[RenderableType], width: int, *, color: bool, ascii: bool) -> str:  # noqa: A002 - the field's name
+    """Blocks laid out at a width, as text."""
     out = StringIO()
     console = Console(
         file=out,
         width=width,
-        color_system="standard" if report.color else None,
-        force_terminal=report.color,
-        no_color=not report.color,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        no_color=not color,
         markup=False,
         highlight=False,
         emoji=False,
         legacy_windows=False,
         _environ={},
     )
-    for block in _blocks(report, width, glyphs):
+    for block in blocks:
         console.print(block)
     text = out.getvalue()
-    if report.ascii:
+    if ascii:
         text = text.translate(_TRANSLATED).encode("ascii", "replace").decode("ascii")
-    return "\n".join(line if report.color else line.rstrip() for line in text.split("\n"))
+    return "\n".join(line if color else line.rstrip() for line in text.split("\n"))
 
 
 def _blocks(report: Report, width: int, glyphs: Glyphs) -> Iterator[RenderableType]:
