@@ -26,6 +26,7 @@ ENDING = ".launches.jsonl"
 PREFIXES = ("SGLANG_", "SGL_", "VLLM_", "NCCL_", "EAGLE3_")
 NAMES = frozenset({"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "HF_HUB_OFFLINE", "HF_HOME"})
 PACKAGES = ("sglang", "vllm", "torch", "transformers", "sglang-kernel", "sgl-kernel", "flashinfer-python", "triton")
+ENGINES = ("sglang", "vllm")
 ASK_S = 20.0
 QUESTION = f"""
 import importlib.metadata as metadata, json
@@ -174,6 +175,12 @@ class Keeper:
         self._keep()
         self._asks = threading.Thread(target=self._ask, args=(command,), name="logphase-versions", daemon=True)
         self._asks.start()
+
+    def version(self) -> str:
+        """The engine's version, as soon as it is known; empty until then."""
+        with self._lock:
+            found = self._record.versions
+        return next((found[name] for name in ENGINES if name in found), "")
 
     def end(self, at: float | None, exit_code: int | None, state: str, patience_s: float = 2.0) -> None:
         """The launch is over, or is left running (`at` None)."""

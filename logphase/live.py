@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from logphase.analyzer import Analyzer
 from logphase.estimate import estimate
+from logphase.snapshot import BY_BAR
 from logphase.timeline import Evidence
 from logphase.verdict import Stall, State, Verdict, duration, judge
 
@@ -75,6 +76,16 @@ class Testimony:
     text: str
 
 
+class History(Protocol):
+    """What earlier startups like this one took; empty and None where nothing is known of any."""
+
+    def past(self, startup: Startup) -> Mapping[str, Past]:
+        """The phases of earlier startups, in their order."""
+
+    def patience(self, startup: Startup, phase: str) -> float | None:
+        """How long a phase may be silent, in seconds, by how long it took before."""
+
+
 class Witness(Protocol):
     """Something beside the log that can be asked. It never blocks: slow work is done elsewhere, and its newest result is given."""
 
@@ -120,7 +131,7 @@ class Watch:
         started: wall clock at which watching began; the first tick if None.
         changed: wall clock at which the file changed last before that.
         witnesses: see `Witness`.
-        medians: how long the phases took before, in their order; see `estimate`.
+        history: what is known of earlier startups.
         first_line: number of the first line that is fed, where reading begins inside a file.
     """
 
@@ -136,7 +147,7 @@ class Watch:
         started: float | None = None,
         changed: float | None = None,
         witnesses: Sequence[Witness] = (),
-        medians: Mapping[str, Past] | None = None,
+        history: History | None = None,
         first_line: int = 1,
     ) -> None:
         self._analyzer = Analyzer(rules=rules, engine=engine)
@@ -144,7 +155,7 @@ class Watch:
         self._stall_after, self._warn_only = stall_after, stall_action == "warn"
         self._timeout, self._accept_old = timeout, accept_old
         self._started, self._changed = started, changed
-        self._witnesses, self._medians = tuple(witnesses), medians
+        self._witnesses, self._history = tuple(witnesses), history
         self._timeline: Timeline | None = None  # as of the bytes so far
         self._fed: float | None = None  # when bytes arrived last
         self._progress: tuple[tuple[object, ...], float | None] = ((), None)  # the newest progress, and when it arrived
@@ -202,7 +213,7 @@ class Watch:
         for warning in startup.warnings:
             self._notice(warning)
         elapsed = None if startup.last_line.after_s is None else max(startup.last_line.after_s, _bar_at(startup)) + silence
-        left = estimate(startup, silence, self._medians)
+        left = estimate(startup, silence, self._history.past(startup) if self._history is not None and is_on(startup) else None)
         return self._decided(Frame(wall, timeline, startup, verdict, left, elapsed, silence, wall - started, quiet_s=quiet))
 
     def _quiet(self, startup: Startup, silence: float, wall: float) -> float:
@@ -244,6 +255,8 @@ class Watch:
     def _judge(self, startup: Startup, quiet: float, watched: float) -> Verdict:
         if self._stall_after is not None:
             startup = replace(startup, budget_s=self._stall_after, budget_from="--stall-after")
+        elif self._history is not None and is_on(startup):
+            startup = _patient(startup, self._history)
         now = (startup.last_progress.time or 0.0) + quiet
         verdict = judge(startup, now, live=True)
         if verdict.state is State.STALLED and self._fed is None and watched <= self._patience():
@@ -313,6 +326,20 @@ class Watch:
     def _notice(self, text: str) -> None:
         if text and len(self._notices) < MAX_NOTICES:
             self._notices[text] = None
+
+
+def is_on(startup: Startup) -> bool:
+    """Whether a startup is neither ready nor over."""
+    return startup.ready is None and startup.cause is None and startup.stopped is None
+
+
+def _patient(startup: Startup, history: History) -> Startup:
+    """A phase that takes longer than the rules let it be silent may be silent for as long; never for less than they say."""
+    by_rules = not startup.budget_from.startswith(BY_BAR)  # a bar's own rate knows better than any earlier startup
+    allowed = history.patience(startup, startup.current) if startup.current is not None and by_rules else None
+    if allowed is None or allowed <= startup.budget_s:
+        return startup
+    return replace(startup, budget_s=allowed, budget_from="history: longer than the rules say, and so it took before")
 
 
 def _bar_at(startup: Startup) -> float:

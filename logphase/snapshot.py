@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 BUDGET_STEPS = 30  # a bar that moves may be silent for so many of its own steps
 BUDGET_LEAST_S = 180.0
+BY_BAR = "the bar's own rate"
 DISAGREE = 0.05  # with the engine's own timings, as a share
 DISAGREE_S = 0.5
 AFTER_READY = frozenset({"serving", "shutdown"})
@@ -68,6 +69,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
         progress_evidence=(launch.progress[1],) if launch.progress[1] else (),
         warnings=_warnings(launch, phases, share, total),
         version=str(launch.wording.range),
+        head=launch.head,
         signs=launch.signs.all(phases),
         duration_s=total,
         budget_s=budget,
@@ -126,7 +128,7 @@ def _budget(launch: StartupBuilder, current: str | None) -> tuple[float, str]:
     if bar and bar.step_s and 0 < bar.done < bar.total:
         budget = max(BUDGET_LEAST_S, BUDGET_STEPS * bar.step_s)
         if budget < patience:
-            return budget, f"the bar's own rate of {bar.step_s:.2g} s a step"
+            return budget, f"{BY_BAR} of {bar.step_s:.2g} s a step"
     return patience, f"the rules: {track.rule.why}" if track.rule.why else "the rules"
 
 

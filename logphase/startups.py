@@ -7,6 +7,7 @@ asked to stop, what speaks for readiness. Law of this file: whatever is fed twic
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from logphase.failures import Candidate, Failures
 from logphase.fingerprint import Wording
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 CAUSE_ITSELF = 3  # strength of a fatal rule that names the cause
 MAX_MEMORY = 20_000
+HEADS = 8  # first lines by which a startup is known again
 AFTER_FAILURE = frozenset({Edge.FATAL, Edge.FRAME})
 NO_VALUES = frozenset({"done", "total", "bar_elapsed", "rate", "rank_index"})
 
@@ -67,6 +69,7 @@ class StartupBuilder:
         self.polls = Polls()
         self.wording = Wording(rules)  # which version of the engine speaks
         self.signs = Signs(rules)  # of a cold or a warm start
+        self.head = self.heads = 0  # checksum of the first lines, and of how many
         self.evident = False  # more than a traceback was seen
         self.faint = False  # a traceback was seen, which may be any program's
         self.arrived = False  # its times are arrival times
@@ -100,6 +103,9 @@ class StartupBuilder:
         """Any record of this launch: it tells the time and which ranks there are."""
         self.first_line = self.first_line or record.line
         self.last_line = max(self.last_line, record.line)
+        if self.heads < HEADS:
+            self.heads += 1
+            self.head = crc32(record.text.encode("utf-8", "replace"), self.head)
         if record.time is not None:
             self.arrived = self.arrived or record.time_from == "arrival"
             self.last_time = record.time if self.last_time is None else max(self.last_time, record.time)

@@ -196,6 +196,7 @@ class Startup:
     pollers: tuple[Poller, ...] = ()
     nodes: tuple[Node, ...] = ()  # the hosts whose logs were merged into this startup
     version: str = ""  # of the engine: what the log says, or the range that its wording leaves
+    head: int = 0  # checksum of its first lines
     signs: tuple[Sign, ...] = ()  # of a cold or a warm start; `logphase.warmth` weighs them
     weight_bytes: int | None = None  # size of the model's files, where whoever asks can see them
 

@@ -6,8 +6,12 @@ import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 SAMPLE_LOGS = ROOT / "sample_logs"
@@ -68,6 +72,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `sample` runs once for each sample log."""
     if "sample" in metafunc.fixturenames:
         metafunc.parametrize("sample", sample_logs(), ids=lambda sample: sample.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_history_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes to the user's own state; commands that tests start inherit it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("LOGPHASE_HISTORY", raising=False)
+        patch.delenv("LOGPHASE_HOST", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from logphase.estimate import Estimate, estimate
+from logphase.estimate import Past, estimate
 from logphase.timeline import Moment, Phase, Progress, Startup
 from tests.views.conftest import BEGAN, phase, startup
 
@@ -15,11 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAST = {
-    "spawn": (20.0, 15.0, 40.0, 5, "history"),
-    "weights": (300.0, 280.0, 400.0, 5, "history"),
-    "target-graph": (60.0, 50.0, 90.0, 3, "history"),
-    "warmup": (5.0, 4.0, 8.0, 5, "history"),
-    "serving": (0.0, 0.0, 0.0, 5, "history"),
+    "spawn": Past((20.0, 15.0, 40.0, 20.0, 21.0), (365.0, 360.0, 380.0, 370.0, 365.0)),
+    "weights": Past((300.0, 280.0, 400.0, 300.0, 310.0), (65.0, 60.0, 70.0, 66.0, 65.0)),
+    "target-graph": Past((60.0, 50.0, 90.0), (5.0, 4.0, 8.0)),
+    "warmup": Past((5.0, 4.0, 8.0, 5.0, 5.0), (0.0, 0.0, 0.0, 0.0, 0.0)),
 }
 
 
@@ -102,21 +103,93 @@ def test_the_step_that_runs_is_taken_off() -> None:
 
 
 def test_history_tells_what_comes_after_the_bar() -> None:
-    """The bar for the phase that runs, medians for those to come; the range adds up, the smallest number of startups is told."""
+    """The bar for the phase that runs, history for what comes after it; the number of startups is told."""
     found = estimate(starting([(10.0 * done, done) for done in range(25)], 64), 0.0, PAST)
 
     assert found is not None
-    assert (465.0, "ready") == (found.left_s, found.scope)
-    assert "the bar's recent rate and history, 3 startups" == found.source
+    assert 465.0 == pytest.approx(found.left_s, abs=1.0)
+    assert found.low_s < 465.0 < found.high_s
+    assert ("ready", "the bar and history, 5 startups") == (found.scope, found.source)
+
+
+def test_history_knows_how_a_bar_goes_on() -> None:
+    """The first of 36 captures takes nine tenths of the time, now as before: what is left is short."""
+    curve = [(0.0, 0), (54.0, 1), *((54.0 + step / 6, 1 + step) for step in range(1, 5))]
+    before = Past((60.0, 60.0, 60.0), (5.0, 5.0, 5.0), curves=(((0.0, 0.0), (1 / 36, 0.9), (1.0, 1.0)),) * 3)
+    found = estimate(starting(curve, 36, current="target-graph"), 0.0, {"target-graph": before})
+
+    assert found is not None
+    assert 10.3 == pytest.approx(found.left_s, abs=0.5)
 
 
 def test_history_alone_tells_until_it_is_overrun() -> None:
-    """A phase without a bar lasts as long as it did before; longer than ever, nobody knows."""
+    """A phase without a bar lasts as long as it did before; far longer than ever, nobody knows."""
     running = replace(phase("warmup", 400.0, None), status="open", end_s=None)
     now = startup((phase("spawn", 0.0, 20.0), running), current="warmup", last_line=Moment(BEGAN + 402, 9, "log", 402.0))
+    found = estimate(now, 0.0, PAST)
 
-    assert Estimate(3.0, 2.0, 6.0, "ready", "history, 5 startups") == estimate(now, 0.0, PAST)
-    assert estimate(now, 60.0, PAST) is None
+    assert found is not None
+    assert 3.0 == pytest.approx(found.left_s, abs=1.0)
+    assert "history, 5 startups" == found.source
+    assert estimate(now, 600.0, PAST) is None
+
+
+def test_time_in_a_phase_is_taken_off() -> None:
+    """Ten seconds later ten seconds less are left, as long as the phase runs as before."""
+    running = replace(phase("weights", 20.0, None), status="open", end_s=None, progress=None)
+    now = startup((phase("spawn", 0.0, 20.0), running), current="weights", last_line=Moment(BEGAN + 50, 9, "log", 50.0))
+    first, later = estimate(now, 0.0, PAST), estimate(now, 10.0, PAST)
+
+    assert first is not None
+    assert later is not None
+    assert 10.0 == pytest.approx(first.left_s - later.left_s, abs=0.5)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_between_two_phases_history_tells_what_comes(seconds: float) -> None:
+    """A phase is over and the next one has not begun: what came after it before is what is left."""
+    now = startup((phase("spawn", 0.0, 20.0),), current="spawn", last_line=Moment(BEGAN + 20, 9, "log", 20.0))
+    found = estimate(now, seconds, PAST)
+
+    assert found is not None
+    assert 365.0 - seconds == pytest.approx(found.left_s, abs=1.0)
+
+
+def test_a_phase_that_history_does_not_know_is_measured_from_the_last_one_that_it_knows() -> None:
+    """A download came between: what came after the phase before it is what is left, at least."""
+    running = replace(phase("download", 20.0, None), status="open", end_s=None)
+    now = startup((phase("spawn", 0.0, 20.0), running), current="download", last_line=Moment(BEGAN + 30, 9, "log", 30.0))
+    found = estimate(now, 0.0, PAST)
+
+    assert found is not None
+    assert 355.0 == pytest.approx(found.left_s, abs=1.0)
+
+
+@settings(max_examples=60)
+@given(st.permutations([20.0, 21.0, 19.0, 40.0, 22.0]), st.floats(0, 30))
+def test_the_order_of_earlier_startups_does_not_matter(took: list[float], spent: float) -> None:
+    """History is a set: whichever startup came first, the estimate is the same."""
+    running = replace(phase("spawn", 0.0, None), status="open", end_s=None)
+    now = startup((running,), current="spawn", last_line=Moment(BEGAN + spent, 9, "log", spent))
+    after = [100.0 - value for value in took]
+
+    assert estimate(now, 0.0, {"spawn": Past((20.0, 21.0, 19.0, 40.0, 22.0), (80.0, 79.0, 81.0, 60.0, 78.0))}) == estimate(
+        now, 0.0, {"spawn": Past(tuple(took), tuple(after))}
+    )
+
+
+def test_few_startups_make_a_wide_range() -> None:
+    """One earlier startup says little of the spread, ten say more, and one that is not quite alike says least."""
+    now = startup((replace(phase("spawn", 0.0, None), status="open", end_s=None),), current="spawn", last_line=Moment(BEGAN, 9, "log", 0.0))
+    one, ten = Past((20.0,), (100.0,)), Past((20.0,) * 10, (100.0,) * 10)
+    widths = []
+    for past in (ten, one, replace(one, wide=2.0), replace(one, wide=2.0, unsure=0.65)):
+        found = estimate(now, 0.0, {"spawn": past})
+        assert found is not None
+        widths.append(found.high_s - found.low_s)
+
+    assert sorted(widths) == widths
+    assert len(set(widths)) == len(widths)
 
 
 def test_what_is_over_has_no_time_left() -> None:

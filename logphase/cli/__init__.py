@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("logphase.cli.run:run", "Launch the server, keep its output in a log, and watch it start."),
     "replay": ("logphase.cli.replay:replay", "Write a recorded log again at its own pace."),
     "demo": ("logphase.cli.demo:demo", "Show a real startup, replayed fast through the live view, and its report."),
+    "history": (
+        "logphase.cli.history:history",
+        "The startups seen before: list, show, forget, export, and how good the time left was.",
+    ),
     "rules": ("logphase.cli.rules:rules", "Show, check, try and explain the rules that read a log."),
 }
 """Name -> ("module:command", the command's own first help line)."""

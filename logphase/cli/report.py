@@ -40,6 +40,7 @@ _ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus
 @options.startup_option(default=None)
 @options.as_of_option
 @node_option
+@click.option("--remember", is_flag=True, help="Keep what is finished of the startups shown in the history; see logphase history.")
 @options.rule_options
 @options.redact_option
 @options.color_option
@@ -57,6 +58,7 @@ def report(
     *,
     force: bool,
     no_redact: bool,
+    remember: bool,
 ) -> ExitCode:
     """Explain a startup: where its time went, rank by rank, and what stopped it.
 
@@ -74,6 +76,7 @@ def report(
       logphase report server.log --by rank --startup 2
       logphase report 'logs/*.log' --format json -o startups.json
       logphase report node0.log node1.log
+      logphase report 'old/*.log' --remember
       docker logs llm 2>&1 | logphase report -
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     form = form or _form(target)
@@ -101,9 +104,25 @@ def report(
             made = with_quotes(made, copy)
     content = view(form)(made)
     output.deliver(content, target)
+    if remember:
+        _remember(made, rules)
     for failure in failures:
         Failure(failure).show()
     return ExitCode.USAGE if failures else ExitCode.READY
+
+
+def _remember(made: Report, rules: str | None) -> None:
+    """Put the startups that are shown into the history, and say how many."""
+    from logphase.cli.remembering import remember, warn
+    from logphase.store import SWITCH, place
+
+    if place() is None:
+        warn(f"nothing is remembered: the history is switched off by {SWITCH}")
+        return
+    shown = [(made.timeline.startups[at], made.origins[at]) for at in made.chosen or ()]
+    finished, new = remember(shown, rules=rules)
+    known = f", {finished - new} known already" if finished > new else ""
+    click.echo(f"remembered: {new} of {len(shown)} startup{'' if len(shown) == 1 else 's'}{known}", err=True)
 
 
 def _form(target: str | None) -> str:

@@ -69,6 +69,7 @@ def run(
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase import launch_record
     from logphase.child import ArrivalsFile, Child
+    from logphase.cli.remembering import Remembers, recollection
     from logphase.cli.running import Running, flags, new_log
     from logphase.live import Watch
     from logphase.service import Service
@@ -93,8 +94,10 @@ def run(
             timeout=timeout,
             started=child.started,
             witnesses=(leaves, *called.all),
+            history=recollection(rules, keeper.version),
         )
-        outcome = Running(child, watch, leaves, arrivals, service, called, show, detach=detach).run(log)
+        remembers = Remembers(log, rules, keeper.version)
+        outcome = Running(child, watch, leaves, arrivals, service, called, show, remembers.see, detach=detach).run(log)
         arrivals.close()
         ended = child.ended()
         keeper.end(ended.at if ended else None, ended.code if ended else None, outcome.frame.verdict.state.value)

@@ -57,11 +57,13 @@ class Running:
         service: Service,
         called: Called,
         show: Callable[[Frame], None],
+        remember: Callable[[Frame], None],
         *,
         detach: bool,
     ) -> None:
         self._child, self._watch, self._leaves, self._arrivals = child, watch, leaves, arrivals
-        self._service, self._called, self._show, self._detach = service, called, show, detach
+        self._service, self._called, self._detach = service, called, detach
+        self._show, self._remember = show, remember
         self._stop = threading.Event()
         self._signalled: signal.Signals | None = None
         self._ready = False
@@ -109,6 +111,7 @@ class Running:
         frame = self._watch.tick(time.time())
         self._arrivals.flush()
         self._show(frame)
+        self._remember(frame)
         if frame.verdict.state is State.READY:
             self._service.ready(frame.verdict.summary)
         else:

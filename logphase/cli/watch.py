@@ -73,6 +73,7 @@ def watch(
       nohup python -m sglang.launch_server --model-path /models/a > server.log 2>&1 & logphase watch server.log
       kubectl logs -f pod/llm-0 | logphase watch -
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from logphase.cli.remembering import Remembers, recollection
     from logphase.live import Watch
     from logphase.sources import follow
     from logphase.witness import Asked, call
@@ -90,11 +91,14 @@ def watch(
         started=time.time(),
         changed=_changed(path),
         witnesses=called.all,
+        history=recollection(rules),
         first_line=first_line,
     )
+    source = "standard input" if path == STDIN else path
+    remembers = Remembers(source, rules)
     with ExitStack() as stack:
         asked = stack.enter_context(_Asked())
-        show = stack.enter_context(shown(form, color=color, hide=not no_redact, source="standard input" if path == STDIN else path))
+        show = stack.enter_context(shown(form, color=color, hide=not no_redact, source=source))
         follower = stack.enter_context(follow(path, offsets={path: offset}, stop=asked.stop))
         looked = 0.0
         for chunk in follower:
@@ -103,6 +107,7 @@ def watch(
                 continue
             frame, looked = live.tick(time.time()), time.monotonic()
             show(frame)
+            remembers.see(frame)
             if frame.final is Ending.READY:
                 show(called.answered(frame))
                 return ExitCode.FAILED if called.objects else ExitCode.READY
@@ -114,6 +119,7 @@ def watch(
         if asked.ending is not None:
             frame = replace(frame, final=asked.ending)
         show(frame)
+        remembers.see(frame)
         return of_ending(frame.final or Ending.INPUT_ENDED)
 
 

@@ -1,0 +1,213 @@
+"""Startup -> what earlier startups like it took: the store and the fingerprint put together, for whoever watches or compares.
+
+Law of this file: a history that cannot be read is one warning and no answer; nothing that is watched fails by it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from logphase import rules as rule_files
+from logphase.estimate import Past
+from logphase.likeness import likeness, nearest
+from logphase.warmth import COLD, WARM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from logphase.history import Entry
+    from logphase.likeness import Likeness
+    from logphase.store import Store
+    from logphase.timeline import Startup
+
+MOST = 100  # of the newest startups that are asked
+FAR = 1.5  # how much less sure a startup is that is not quite alike …
+FAR_MORE = 0.25  # … and how much more so for each step of distance
+WARM_BY_COLD = 0.57  # of the time of a cold start a warm one takes: median of five published and measured pairs (docs/history.md)
+UNSURE = 0.65  # how much that varies between them, as a standard deviation of the logarithm
+UNTOLD = frozenset({"launch", "spawn", "dist-init", "download"})  # phases that caches change little, and that do not tell cold from warm
+HOST = "LOGPHASE_HOST"
+DEVIATIONS = 3.0  # median absolute deviations over the median that a phase may be silent
+ENOUGH = 3  # startups, for a patience
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Earlier startups that are comparable, oldest first, and in which parts they differ (none: all alike)."""
+
+    entries: tuple[Entry, ...] = ()
+    differs: tuple[tuple[str, str], ...] = ()
+    distance: float = 0.0
+    warmth: str | None = None  # of the startup that is asked for, as far as it is known
+
+    @property
+    def source(self) -> str:
+        """Where a figure is from, for a person."""
+        if not self.differs:
+            return "history"
+        return f"history of the nearest ({', '.join(f'{part}: {how}' for part, how in self.differs)})"
+
+
+def host() -> str:
+    """Which machine this is, for the history: LOGPHASE_HOST where machines are known by another name."""
+    return os.environ.get(HOST, "") or socket.gethostname()
+
+
+def recall(store: Store, wanted: Likeness, most: int = MOST) -> Recalled:
+    """The comparable startups in a store: those that are alike, else the nearest of the same model.
+
+    Raises:
+        HistoryError: when the store cannot be used.
+    """
+    known = store.alike(wanted, most)
+    found = nearest(wanted, known)
+    if not found.numbers or found.differs:
+        held = {number for _, number in known}
+        known += [pair for pair in store.same_model(wanted, most) if pair[1] not in held]
+        found = nearest(wanted, known)
+    return Recalled(tuple(store.entries(found.numbers)), found.differs, found.distance, wanted.warmth)
+
+
+def pasts(recalled: Recalled) -> dict[str, Past]:
+    """What each phase took and what came after it, by its usual order."""
+    unlike = [part for part, _ in recalled.differs if part != "cold/warm"]
+    wide = FAR + FAR_MORE * recalled.distance if unlike else 1.0
+    entries, factor, unsure = _caches(recalled)
+    rows: dict[str, list[tuple[float, float, float, tuple[tuple[float, float], ...]]]] = {}
+    for entry in entries:
+        for phase in entry.phases:
+            if phase.start_s is None or phase.end_s is None or entry.total_s is None or phase.status != "done":
+                continue
+            took = max(0.0, phase.end_s - phase.start_s)
+            points = tuple((done / phase.total, elapsed / took) for elapsed, done in phase.curve) if phase.total and took > 0 else ()
+            rows.setdefault(phase.id, []).append((phase.start_s, took, max(0.0, entry.total_s - phase.end_s), points))
+    order = sorted(rows, key=lambda name: sorted(row[0] for row in rows[name])[len(rows[name]) // 2])
+    return {
+        name: Past(
+            took=tuple(row[1] * (1.0 if name in UNTOLD else factor) for row in rows[name]),
+            after=tuple(row[2] * factor for row in rows[name]),
+            curves=tuple(row[3] for row in rows[name] if row[3]),
+            source=recalled.source,
+            wide=wide,
+            unsure=unsure,
+        )
+        for name in order
+    }
+
+
+def _caches(recalled: Recalled) -> tuple[Sequence[Entry], float, float]:
+    """Which entries to go by as caches are, what their times are multiplied with, and how unsure that makes (a logarithm).
+
+    As long as a log does not tell cold from warm, a startup after another one is taken for warm: the caches are filled. If the only
+    one before was cold, either may come; if all were, this machine keeps no caches.
+    """
+    cold = [entry for entry in recalled.entries if entry.likeness.warmth == COLD]
+    warm = [entry for entry in recalled.entries if entry.likeness.warmth != COLD]
+    if recalled.warmth is None:
+        if warm or len(cold) != 1:
+            return warm or cold, 1.0, 0.0
+        return cold, math.sqrt(WARM_BY_COLD), UNSURE
+    if recalled.warmth == COLD and not cold:
+        return warm, 1 / WARM_BY_COLD, UNSURE
+    if recalled.warmth == WARM and not warm:
+        return cold, WARM_BY_COLD, UNSURE
+    return (cold if recalled.warmth == COLD else warm), 1.0, 0.0
+
+
+def spreads(entries: Iterable[Entry]) -> dict[str, tuple[float, float, int]]:
+    """Median, median absolute deviation and number of each phase's duration in entries, in whatever order they come."""
+    took: dict[str, list[float]] = {}
+    for entry in entries:
+        for phase in entry.phases:
+            if phase.duration_s is not None and phase.status == "done":
+                took.setdefault(phase.id, []).append(phase.duration_s)
+    return {name: _spread(values) for name, values in took.items()}
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float, int]:
+    from statistics import median
+
+    middle = median(values)
+    return middle, median(abs(value - middle) for value in values), len(values)
+
+
+def patience(recalled: Recalled, phase: str) -> float | None:
+    """How long a phase may be silent by history: its median and DEVIATIONS more; None where too few startups tell."""
+    if recalled.differs:
+        return None
+    middle, deviation, number = spreads(recalled.entries).get(phase, (0.0, 0.0, 0))
+    return middle + DEVIATIONS * deviation if number >= ENOUGH else None
+
+
+class Recollection:
+    """The history for one process that watches: asked again only when more is known of the startup.
+
+    Args:
+        path: of the store; None where history is switched off.
+        rules: as for `Analyzer`.
+        version: of the engine, where it is known better than by the log, as soon as it is.
+        warn: gets one sentence when the store cannot be read; then there is no history.
+    """
+
+    def __init__(
+        self, path: Path | None, warn: Callable[[str], None], *, rules: str | None = None, version: Callable[[], str] = str
+    ) -> None:
+        self._path, self._warn, self._rules, self._version = path, warn, rules, version
+        self._known: tuple[object, ...] = ()
+        self._recalled = Recalled()
+        self._pasts: dict[str, Past] = {}
+
+    def past(self, startup: Startup) -> Mapping[str, Past]:
+        """What the phases of startups like this one took; nothing before its arguments are known."""
+        self._ask(startup)
+        return self._pasts
+
+    def patience(self, startup: Startup, phase: str) -> float | None:
+        """See `patience`."""
+        self._ask(startup)
+        return patience(self._recalled, phase)
+
+    def _ask(self, startup: Startup) -> None:
+        if self._path is None or not startup.arguments:
+            self._recalled, self._pasts, self._known = Recalled(), {}, ()
+            return
+        known = (startup.index, startup.lines[0], len(startup.arguments), startup.version, tuple(sign.state for sign in startup.signs))
+        if known == self._known or not self._path.is_file():
+            return
+        self._known = known
+        self._recalled = self._read(startup)
+        self._pasts = pasts(self._recalled)
+
+    def _read(self, startup: Startup) -> Recalled:
+        from logphase.store import HistoryError, Store
+
+        assert self._path is not None
+        wanted = likeness(startup, rule_files.load(startup.engine, self._rules), host(), self._version())
+        try:
+            with Store(self._path) as store:
+                return recall(store, wanted)
+        except HistoryError as error:
+            self._warn(f"{error.message}. {error.hint}")
+            self._path = None
+            return Recalled()
+
+
+def spread(startup: Startup, rules: str | None = None) -> dict[str, tuple[float, float, int]]:
+    """Median, median absolute deviation and number of each phase's duration in the startups that are alike; {} where there are none.
+
+    Raises:
+        HistoryError: when the store cannot be used.
+    """
+    from logphase.store import Store, place
+
+    path = place()
+    if path is None or not path.is_file():
+        return {}
+    with Store(path) as store:
+        found = recall(store, likeness(startup, rule_files.load(startup.engine, rules), host()))
+    return {} if found.differs else spreads(found.entries)
