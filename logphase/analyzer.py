@@ -271,6 +271,11 @@ class Analyzer:
         return self._walk
 
     @property
+    def decided(self) -> bool:
+        """Whether the engine is settled: no later byte changes whose rules are used."""
+        return self._decided
+
+    @property
     def lines(self) -> int:
         """Number of the last line that was complete."""
         return self._walk.lines.number - 1
@@ -297,7 +302,7 @@ class Analyzer:
 
     def _decide(self, data: bytes, at: float | None) -> None:
         """Look for an engine's own words; when it is not the one that was guessed, begin again with what was held."""
-        text = self._tail + data[: DECIDE - self._size]
+        text = self._tail + data[: DECIDE - self._size].replace(b"\0", b"")  # UTF-16 has one in each letter
         engine = _claimed(text, self._extra)
         if engine is not None and engine != self._walk.rules.engine:
             self._walk = self._new(engine)

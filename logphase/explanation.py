@@ -6,6 +6,7 @@ done: every step is asked of the module that takes it in earnest.
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,8 @@ class Explanation:
 
 def explain(rules: RuleSet, data: bytes, number: int) -> Explanation | None:
     """Explain a line of a log, counted from 1; None when the log has no such line."""
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        data = data.decode("utf-16", "replace").encode()
     bounds = _bounds(data, number)
     if bounds is None:
         return None

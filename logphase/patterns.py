@@ -21,7 +21,8 @@ FEW = 4  # characters of a set that are tried one by one
 GAP = "\0"  # anything, in a way through a pattern
 LIMIT_S = 0.25  # of one match: a good pattern takes a thousandth of it
 HOSTILE = 60_000
-UNITS = ("a", "0", " ", ".", "-", "A ", "a.", "a: ", "/a", "[a]", "0:", "0/0 ", "| ", "a=0, ", "'", "\t")
+END = "\n!"  # neither the line's end nor anything of it
+UNITS = ("a", "0", " ", ".", "-", "a0", " a", "A ", "a.", "a: ", "/a", "[a]", "0:", "0/0 ", "| ", "a=0, ", "'", "\t")
 
 _tree = import_module("re._parser")
 
@@ -159,7 +160,7 @@ def runaway(pattern: str, lines: tuple[str, ...] = ()) -> Runaway | None:
     nested = next(_nested(parsed(pattern)), None)
     if nested is not None:
         return Runaway("a repeat of a part that repeats by itself, with nothing between that ends it")
-    if len(list(_endless(parsed(pattern)))) < 2:  # noqa: PLR2004 - two that can share a text between them
+    if len(list(_endless(parsed(pattern)))) < 2 and not _uneven(parsed(pattern)):  # noqa: PLR2004 - two that can share a text
         return None
     slow = next((line for line in hostile(pattern, lines) if _slow(pattern, line)), None)
     return Runaway(f"a line of {len(slow)} characters takes more than {LIMIT_S} s", f"{slow[:40]}…{slow[-10:]}") if slow else None
@@ -181,15 +182,15 @@ def _strict(pattern: str) -> Any:  # noqa: ANN401 - a pattern of the regex packa
 
 
 def hostile(pattern: str, lines: Sequence[str]) -> Iterator[str]:
-    """Lines that begin as the pattern wants and then go on and on."""
+    """Lines that begin as the pattern wants and then go on and on, up to an end that nothing fits."""
     heads = {way.partition(GAP)[0] for way in spelled(pattern)[:4]} | {""}
     for head in sorted(heads):
         for unit in UNITS:
-            yield head + unit * (HOSTILE // len(unit)) + "\n"
+            yield head + unit * (HOSTILE // len(unit)) + END
     for line in lines[:3]:
         for place in _turns(line)[:24]:
-            yield line[:place] + line[place] * 6000 + "\n"
-            yield line[:place] + (line[max(0, place - 4) : place + 1] * 6000)[:24000] + "\n"
+            yield line[:place] + line[place] * 6000 + END
+            yield line[:place] + (line[max(0, place - 4) : place + 1] * 6000)[:24000] + END
 
 
 def _turns(line: str) -> list[int]:
@@ -227,6 +228,18 @@ def _endless(items: Any) -> Iterator[set[int]]:  # noqa: ANN401
             yield set().union(*map(characters, argument[2]))
         for below in _below(operation, argument):
             yield from _endless(below)
+
+
+def _uneven(items: Any) -> bool:  # noqa: ANN401
+    """Whether an endless repeat's body can be of more than one length, so that a text has many ways through it."""
+    for operation, argument in items:
+        if str(operation) in ("MAX_REPEAT", "MIN_REPEAT") and int(argument[1]) >= ENDLESS:
+            least, most = argument[2].getwidth()
+            if least != most:
+                return True
+        if any(_uneven(below) for below in _below(operation, argument)):
+            return True
+    return False
 
 
 def _demanded(items: Any) -> Iterator[set[int]]:  # noqa: ANN401

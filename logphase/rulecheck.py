@@ -60,6 +60,8 @@ def check(extra: str | None = None, engines: Sequence[str] = ()) -> Report:
         if not found:  # what cannot be loaded has been told
             found.update(dict.fromkeys(_claimed_twice(extra)))
     except RuleError as error:
+        if not error.where:  # no file's fault: what was asked for is not there
+            raise
         where = syntax(str(error), error.where)
         return Report(
             (Problem(where.file, where.line, "", error.message.removeprefix(f"{error.where}: "), error.hint, where.text),), (), 0, 0

@@ -66,10 +66,14 @@ def read(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        data = path.read_bytes()
+        table = tomllib.loads(data.decode())
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"not valid TOML: {error}", "Quote patterns with single quotes: '…'.", str(path)) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise RuleError(f"not UTF-8 text (at line {line})", "A rule file is TOML 1.0: save it as UTF-8.", str(path)) from error
+    except OSError as error:
         raise RuleError(f"cannot be read: {error}", "Check the path and its permissions.", str(path)) from error
     if table.get("format", FORMAT) != FORMAT:
         raise RuleError(f"format {table['format']} is not known", f"This version reads format {FORMAT}.", str(path))

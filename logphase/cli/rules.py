@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,8 @@ from logphase.errors import LogphaseError
 
 if TYPE_CHECKING:
     from logphase.ruleproblems import Report
+
+NAME = "[a-z0-9]+(?:-[a-z0-9]+)*"  # of an engine
 
 
 @click.group(short_help="Show, check, try and explain the rules that read a log.")
@@ -93,7 +96,7 @@ def check(paths: tuple[str, ...], engine: str | None, rules: str | None, form: s
     "--engine",
     metavar="NAME",
     default="",
-    help="Begin the rules of a new engine of this name; without it, rules over those of all engines.",
+    help="Begin the rules of a new engine of this name, or rules over those of one that is known; without it, over those of all.",
 )
 @click.option("-o", "--output", "target", metavar="FILE", help="Write there instead of to stdout; never over a file that exists.")
 @click.option("--force", is_flag=True, help="Overwrite the file that -o names.")
@@ -101,8 +104,17 @@ def new(engine: str, target: str | None, *, force: bool) -> None:
     """Begin a rule file: a template that passes the check, with every key explained."""
     from logphase.views.rulefile import template
 
+    if engine and not re.fullmatch(NAME, engine):
+        raise LogphaseError(f"{engine!r} is no name for an engine", "Lower-case words with hyphens, e.g. --engine tiny-server.")
     output.refuse_early(target, force=force, terminal=True, form="toml")
-    output.deliver(template(engine), target)
+    output.deliver(template(engine, _head(engine) if engine in rule_files.available() else ""), target)
+
+
+def _head(engine: str) -> str:
+    """What stands before a message of this engine: that of the first example of its first header."""
+    header = rule_files.load(engine, examples=True).headers[0]
+    found = re.match(header.pattern, header.examples[0])
+    return found[0] if found else ""
 
 
 rules.add_command(try_)

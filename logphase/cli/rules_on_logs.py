@@ -34,28 +34,39 @@ def try_(log: str, engine: str | None, rules: str | None, stubs: int, form: str,
     from logphase.views.rules import tally_json, tally_text
 
     path = only(log)
-    blocks = [chunk.data for chunk in read(path)]
     analyzer = Analyzer(rules=rules, engine=engine, reference=changed(path))
-    for data in blocks:
-        analyzer.feed(data)
+    counting: Counting | None = None
+    held: list[bytes] = []  # until it is known whose rules count
+    for chunk in read(path):
+        analyzer.feed(chunk.data)
+        held.append(chunk.data)
+        if analyzer.decided:
+            counting = counting or Counting(analyzer.walk.rules)
+            for data in held:
+                counting.feed(data)
+            held.clear()
     analyzer.close()
     known, startups = analyzer.walk.rules, analyzer.timeline().startups
-    counting = Counting(known)
-    for data in blocks:
+    counting = counting or Counting(known)
+    for data in held:
         counting.feed(data)
-    tally, hide = counting.close(), not no_redact
-    text = tally_json(tally, known, startups, hide=hide) if form == "json" else tally_text(tally, known, startups, hide=hide, stubs=stubs)
+    tally, hide, claimed = counting.close(), not no_redact, analyzer.walk.claimed
+    text = (
+        tally_json(tally, known, startups, claimed=claimed, hide=hide)
+        if form == "json"
+        else tally_text(tally, known, startups, claimed=claimed, hide=hide, stubs=stubs)
+    )
     output.to_stdout(text)
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # so that -:12 is a place
 @click.argument("place", metavar="[LOG:LINE]", default="-")
 @options.rule_options
 @options.redact_option
 def explain(place: str, engine: str | None, rules: str | None, *, no_redact: bool) -> None:
     """Tell how a line of a log was read, which rules were tried on it, and what it changed.
 
-    Without LOG:LINE, or with -, each line of stdin is explained as if it stood alone in a log.
+    Without LOG:LINE, or with -, each line of stdin is explained as if it stood alone in a log; -:LINE is a line of the log on stdin.
 
     \b
     Examples

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from logphase.rules import FORMAT
 
+_FOR_ALL = '# engine = "sglang"                    # only for this engine; without it, for all'
+_HEAD = "[2026-01-02 03:04:05] "
 _RULES = """# Rules over the bundled ones: added, put in the place of one with the same id, or switched off.
 # Keep it in ~/.config/logphase/rules/, or give it with --rules. Check it: logphase rules check FILE
 
@@ -81,6 +83,7 @@ counterexamples = ['2026-01-02 03:04:19 INFO {name}: ready on port 8000 soon']
 """
 
 
-def template(engine: str = "") -> str:
-    """Rules over those of all engines, or the first rules of a new one."""
-    return (_ENGINE if engine else _RULES).format(name=engine, format=FORMAT)
+def template(engine: str = "", head: str = "") -> str:
+    """Rules over those of all engines, or the first rules of a new one; with `head`, which begins an engine's lines, over its rules."""
+    text = (_RULES if head or not engine else _ENGINE).format(name=engine, format=FORMAT)
+    return text.replace(_FOR_ALL, f'engine = "{engine}"', 1).replace(_HEAD, head) if head else text

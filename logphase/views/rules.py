@@ -134,9 +134,11 @@ def rule_text(known: RuleSet, rule: Rule, text: str, line: int) -> str:
 # --- rules try
 
 
-def tally_text(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, hide: bool, stubs: int) -> str:
+def tally_text(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, claimed: bool, hide: bool, stubs: int) -> str:
     """Hits per rule, rules never hit, what is explained, and the lines that no rule knows by shape."""
     lines = [f"{known.engine}: {tally.known:,} of {count(tally.records, 'line')} known ({tally.share:.1%})"]
+    if not claimed:
+        lines.append(f"no text that only one engine writes was found: the rules of {known.engine} are a guess; --engine chooses others")
     for startup in startups:
         share = "unknown" if startup.explained is None else f"{startup.explained:.1%} of {startup.duration_s or 0:.1f} s"
         version = f", version {startup.version}" if startup.version else ""
@@ -165,7 +167,7 @@ def _wrapped(names: tuple[str, ...], width: int = 100) -> Iterator[str]:
         yield line
 
 
-def tally_json(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, hide: bool) -> str:
+def tally_json(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, claimed: bool, hide: bool) -> str:
     """The tally as one JSON object."""
     shown = [
         {"engine": known.engine, "index": startup.index, "explained": startup.explained, "version": startup.version or None}
@@ -183,6 +185,7 @@ def tally_json(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, h
     ]
     document = {
         "engine": known.engine,
+        "claimed": claimed,
         "lines": tally.records,
         "known": tally.known,
         "hits": tally.hits,
