@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from logphase.timeline import Startup, Timeline
 
 
+NEAR = 1 << 20  # bytes before a line that are read in full, so that it has its time and owner
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A rule whose text stands in a message: whether it was armed, and whether it fits or the column at which it stopped."""
@@ -110,9 +113,11 @@ def _serving(rules: RuleSet, data: bytes) -> bool:
 
 
 def _read(rules: RuleSet, data: bytes, number: int) -> tuple[tuple[str, ...], tuple[Record, ...], bool]:
-    """The segments and records of the last line, read with everything before it; and whether the log's prefix is known."""
+    """The segments and records of the last line, read with what stands before it; and whether the log's prefix is known."""
     splitter, parser = LineSplitter(), RecordParser(rules)
-    splitter.feed(data)
+    start = data.find(b"\n", len(data) - NEAR) + 1 if len(data) > NEAR else 0
+    splitter.renumber(data.count(b"\n", 0, start) + 1)
+    splitter.feed(data[start:])
     segments: list[str] = []
     found: list[Record] = []
 

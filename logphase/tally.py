@@ -1,7 +1,8 @@
 """bytes -> Tally: how much of a log the rules know, and what the rest looks like.
 
 Lines that no rule knows are put together by shape: numbers, paths and quoted texts masked, so that a wording that came with a new
-version of the engine stands out by how often it comes. Law of this file: every record of the log counts once, known or not.
+version of the engine stands out by how often it comes. Law of this file: every record of the log counts once, known or not, and
+what a caller passes over is told.
 """
 
 from __future__ import annotations
@@ -48,13 +49,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted. `hits`: rule id to number of lines; `never`: rules without one; `groups`: most frequent first."""
+    """What was counted. `hits`: rule id to number of lines; `never`: rules without one; `groups`: most frequent first.
+
+    `passed`: lines that were not looked at.
+    """
 
     records: int
     known: int
     hits: dict[str, int]
     never: tuple[str, ...]
     groups: tuple[Group, ...]
+    passed: int = 0
 
     @property
     def share(self) -> float:
@@ -74,12 +79,22 @@ class Counting:
         self._shapes: dict[str, list[int]] = {}
         self._firsts: dict[str, Record] = {}
         self._number = 0
+        self._passed = 0
 
     def feed(self, data: bytes) -> None:
         """Take bytes."""
         self._lines.feed(data)
         while (line := self._lines.pop()) is not None:
             self._take(self._records.feed(line))
+
+    def skip(self, data: bytes) -> None:
+        """Take bytes, and pass over the lines that are whole in them."""
+        start, end = data.find(b"\n") + 1, data.rfind(b"\n") + 1
+        lines = data.count(b"\n", start, end)
+        self.feed(data[:start])
+        self._lines.renumber(self._lines.number + lines)
+        self._passed += lines
+        self.feed(data[end:])
 
     def close(self) -> Tally:
         """The log has ended."""
@@ -94,6 +109,7 @@ class Counting:
             dict(self._hits.most_common()),
             tuple(rule.id for rule in self._rules.rules if rule.id not in self._hits),
             tuple(sorted(groups, key=lambda group: (-group.count, not group.headed, group.line))),
+            self._passed,
         )
 
     def _take(self, records: Iterable[Record]) -> None:

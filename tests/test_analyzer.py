@@ -380,6 +380,17 @@ def test_engine_is_chosen() -> None:
     assert "sglang" == Analyzer(engine="sglang").timeline().engine
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_engine_is_chosen_in_utf_16_too(encoding: str) -> None:
+    """A text that chooses the engine is found in whatever encoding a log is, in any pieces."""
+    data = f"hello\n{max(rules.claims('vllm'), key=len)}\nmore\n".encode(encoding)
+    for pieces in ([data], [data[index : index + 1] for index in range(len(data))]):
+        analyzer = Analyzer()
+        for piece in pieces:
+            analyzer.feed(piece)
+        assert "vllm" == analyzer.timeline().engine
+
+
 def test_engine_is_chosen_in_time() -> None:
     """Words that come too late do not choose it, in one piece or in many."""
     claim = rules.claims("vllm")[0]

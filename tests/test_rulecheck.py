@@ -159,7 +159,7 @@ def test_texts_that_every_match_holds(pattern: str, texts: tuple[str, ...], way:
     assert way == patterns.without(pattern, texts)
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", r"^(?:\w+\s?)*$", r"^\S*a\S*b\S*c$"])
+@pytest.mark.parametrize("pattern", ["^(a+)+$", r"^(?:\w+\s?)*$", r"^\S*a\S*b\S*c$", "^(aaa|a|aa)+$", "^(?:a|aa){1,200}!"])
 def test_patterns_that_run_away(pattern: str) -> None:
     """What a long line can hang is found, by structure or by trying."""
     assert patterns.runaway(pattern) is not None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from logphase.cli import options, output
 from logphase.errors import LogphaseError
+
+if TYPE_CHECKING:
+    from logphase.analyzer import Walk
+
+LARGE = 1 << 23  # bytes of a log from which on lines that can no longer change anything are passed over
 
 
 @click.command("try")
@@ -21,6 +27,8 @@ from logphase.errors import LogphaseError
 @options.redact_option
 def try_(log: str, engine: str | None, rules: str | None, stubs: int, form: str, *, no_redact: bool) -> None:
     """Count which rules a log hits, and group the lines that none knows.
+
+    Of a large log what a server writes while it is up is passed over, from 8 MB on.
 
     \b
     Examples
@@ -37,8 +45,14 @@ def try_(log: str, engine: str | None, rules: str | None, stubs: int, form: str,
     analyzer = Analyzer(rules=rules, engine=engine, reference=changed(path))
     counting: Counting | None = None
     held: list[bytes] = []  # until it is known whose rules count
+    size = 0
     for chunk in read(path):
+        before = _calm(analyzer.walk)
         analyzer.feed(chunk.data)
+        size += len(chunk.data)
+        if counting is not None and size > LARGE and before is not None and before == _calm(analyzer.walk):
+            counting.skip(chunk.data)
+            continue
         held.append(chunk.data)
         if analyzer.decided:
             counting = counting or Counting(analyzer.walk.rules)
@@ -57,6 +71,11 @@ def try_(log: str, engine: str | None, rules: str | None, stubs: int, form: str,
         else tally_text(tally, known, startups, claimed=claimed, hide=hide, stubs=stubs)
     )
     output.to_stdout(text)
+
+
+def _calm(walk: Walk) -> int | None:
+    """How many launches there were, while all of them are ready or over and nothing is read in full; else None."""
+    return len(walk.launches.all) if walk.news is not None else None
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # so that -:12 is a place

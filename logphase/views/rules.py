@@ -137,6 +137,8 @@ def rule_text(known: RuleSet, rule: Rule, text: str, line: int) -> str:
 def tally_text(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, claimed: bool, hide: bool, stubs: int) -> str:
     """Hits per rule, rules never hit, what is explained, and the lines that no rule knows by shape."""
     lines = [f"{known.engine}: {tally.known:,} of {count(tally.records, 'line')} known ({tally.share:.1%})"]
+    if tally.passed:
+        lines.append(f"{count(tally.passed, 'line')} passed over: the server was up")
     if not claimed:
         lines.append(f"no text that only one engine writes was found: the rules of {known.engine} are a guess; --engine chooses others")
     for startup in startups:
@@ -188,6 +190,7 @@ def tally_json(tally: Tally, known: RuleSet, startups: tuple[Startup, ...], *, c
         "claimed": claimed,
         "lines": tally.records,
         "known": tally.known,
+        "passed_over": tally.passed,
         "hits": tally.hits,
         "never": tally.never,
         "startups": shown,

@@ -166,3 +166,66 @@ def test_schema_knows_every_key_that_is_used() -> None:
         for kind in rules.LISTS:
             known = schema[kind]["items"]["properties"].keys()
             assert all(item.keys() <= known for item in table.content.get(kind, []))
+
+
+def test_try_passes_over_what_a_large_log_serves(run: Run, log: str, tmp_path: Path) -> None:
+    """Beyond a size the traffic of a server that is up is passed over and told; every line is counted one way or the other."""
+    data = Path(log).read_bytes()
+    ready = data.index(b"\n", data.index(b"fired up")) + 1
+    traffic = b"[2026-11-30 02:00:00] Decode batch, #running-req: 1, #token: 8, token usage: 0.00, #queue-req: 0\n" * 150_000
+    large = tmp_path / "large.log"
+    large.write_bytes(data[:ready] + traffic + b"[2026-11-30 03:00:00] Scheduler hit an exception: Traceback (most recent call last):\n")
+
+    machine = json.loads(run("rules", "try", str(large), "--format", "json").output)
+    whole = json.loads(run("rules", "try", log, "--format", "json").output)
+
+    assert 0 < machine["passed_over"]
+    assert large.read_bytes().count(b"\n") - data[:ready].count(b"\n") == 150_001
+    assert 1 == machine["hits"]["scheduler-exception"]
+    assert 0 == whole["passed_over"]
+
+
+def test_try_says_when_the_engine_is_a_guess(run: Run, tmp_path: Path) -> None:
+    """A log in which no engine's own text stands is counted with the first engine's rules, and that is told."""
+    log = tmp_path / "other.log"
+    log.write_text("[2026-01-02 03:04:05] hello\n", "utf-8")
+
+    assert "no text that only one engine writes was found" in run("rules", "try", str(log)).output
+    assert json.loads(run("rules", "try", str(log), "--format", "json").output)["claimed"] is False
+
+
+def test_explain_reads_utf_16_and_stdin(run: Run, log: str, tmp_path: Path) -> None:
+    """A line of a UTF-16 log is shown as text, and -:LINE is a line of the log on stdin."""
+    wide = tmp_path / "wide.log"
+    wide.write_bytes(Path(log).read_bytes().decode().encode("utf-16"))
+    number = next(number for number, line in enumerate(Path(log).read_bytes().split(b"\n"), 1) if b"Load weight end" in line)
+
+    told = run("rules", "explain", f"{log}:{number}").output
+
+    assert told == run("rules", "explain", f"{wide}:{number}").output
+    assert told == run("rules", "explain", f"-:{number}", input=Path(log).read_bytes()).output
+
+
+@pytest.mark.parametrize("engine", rules.bundled())
+def test_template_over_a_known_engine(run: Run, tmp_path: Path, engine: str) -> None:
+    """For an engine that has rules `rules new` begins rules over those, with a line as that engine prints it."""
+    file = tmp_path / "new.toml"
+
+    run("rules", "new", "--engine", engine, "-o", str(file))
+
+    assert f'engine = "{engine}"\n' in file.read_text("utf-8")
+    assert () == check_files([str(file)]).problems
+    assert 2 == run("rules", "new", "--engine", "No Name").exit_code
+
+
+@pytest.mark.parametrize(("content", "code", "told"), [(None, 2, "no rule file at"), (b"\xff\xfe\n", 1, "mine.toml:1: not UTF-8 text")])
+def test_check_of_what_is_no_rule_file(run: Run, tmp_path: Path, content: bytes | None, code: int, told: str) -> None:
+    """A file that is not there ends with 2, one that is no text is a problem with its line."""
+    file = tmp_path / "mine.toml"
+    if content is not None:
+        file.write_bytes(content)
+
+    result = run("rules", "check", str(file))
+
+    assert code == result.exit_code
+    assert told in result.output
