@@ -7,18 +7,22 @@ file: a range without members, or an alarm without a line that speaks for it, is
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from logphase.rules import compiled
+from logphase.rules import Edge, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from logphase.events import Event
-    from logphase.rules import Fingerprint, RuleSet
+    from logphase.rules import Fingerprint, Rule, RuleSet
 
 LOW = 0.5  # share of a startup's time that lines explain, below which the rules are out of date rather than the startup odd
 LONG_S = 60.0  # of a startup whose share says something
+BEGINS = frozenset({Edge.BEGIN})
+ENDS = frozenset({Edge.END, Edge.POINT})
+Said = Mapping[str, Mapping[Edge, str]]  # phase -> what lines did to it, and since which version they are printed
 
 
 class VersionRange(NamedTuple):
@@ -85,14 +89,17 @@ def older(one: str, other: str) -> bool:
 def drift(
     rules: RuleSet,
     version: VersionRange,
-    seen: Collection[str],
+    said: Said,
     arguments: Mapping[str, object],
     explained: float | None,
     duration_s: float | None,
+    *,
+    odd: str = "",
 ) -> str:
     """What speaks for rules that the engine's wording has left behind, as one warning; empty when nothing does.
 
-    `seen`, `explained` and `duration_s` are those of a startup that is ready, and whose arguments line was read; else leave them empty.
+    `said`, `explained` and `duration_s` are those of a startup that is ready and was read from its beginning; else leave them empty.
+    `odd` is what else cannot be so.
     """
     found = []
     tested = rules.tested_with[-1] if rules.tested_with else ""
@@ -101,10 +108,13 @@ def drift(
     missing = [
         phase.title
         for phase in rules.phases.values()
-        if seen and phase.id not in seen and _expected(phase.always_since, phase.always_unless, rules, version, arguments)
+        if said and phase.id not in said and _expected(phase.always_since, phase.always_unless, rules, version, arguments)
     ]
+    missing += _halves(rules, version, said)
     if missing:
         found.append(f"no line of {' and '.join(missing)} was found, which every start prints")
+    if odd:
+        found.append(odd)
     if explained is not None and duration_s is not None and duration_s >= LONG_S and explained < LOW:
         found.append(f"known lines explain only {explained:.0%} of the time to ready")
     if not found:
@@ -121,3 +131,30 @@ def _expected(since: str, unless: Mapping[str, str], rules: RuleSet, version: Ve
     if not since or not oldest or older(oldest, since):
         return False
     return not any(str(arguments.get(name)) == value for name, value in unless.items())
+
+
+def _halves(rules: RuleSet, version: VersionRange, said: Said) -> list[str]:
+    """Phases that have begun without a known end, or ended without a known begin, where the version prints both."""
+    found = []
+    for name, edges in said.items():
+        phase = rules.phases[name]
+        begun, ended = bool(BEGINS & edges.keys()), bool(ENDS & edges.keys())
+        if phase.nested or (begun and ended) or (ended and phase.begins_at_end_of):
+            continue
+        oldest = max((version.oldest, *edges.values()), key=key)
+        prints = {kind: any(_prints(rule, name, kind, rules, oldest, version.newest) for rule in rules.rules) for kind in (BEGINS, ENDS)}
+        if ended and prints[BEGINS]:
+            found.append(f"the begin of {phase.title}")
+        elif not ended and prints[ENDS] and (begun or phase.always_since or prints[BEGINS]):
+            found.append(f"the end of {phase.title}")
+    return found
+
+
+def _prints(rule: Rule, phase: str, edges: Collection[Edge], rules: RuleSet, oldest: str, newest: str) -> bool:
+    """Whether versions from `oldest` to `newest` (empty: unknown) print a rule's line, and it begins or ends the phase."""
+    if rule.edge not in edges or not rule.since or not oldest or older(oldest, rule.since):
+        return False
+    if rule.until and (not newest or older(rule.until, newest)):
+        return False
+    own = rules.phases.get(rule.phase)
+    return rule.phase == phase or (rule.again and own is not None and own.again == phase)

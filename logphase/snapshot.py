@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from logphase.fingerprint import drift
+from logphase.fingerprint import BEGINS, drift
 from logphase.gaps import gaps
 from logphase.phases import bar_progress
-from logphase.rules import DEFAULT_PATIENCE_S
+from logphase.rules import DEFAULT_PATIENCE_S, Edge
 from logphase.spans import Track
 from logphase.timeline import Cause, Evidence, Memory, Moment, Startup
 
@@ -22,6 +22,7 @@ BUDGET_LEAST_S = 180.0
 BY_BAR = "the bar's own rate"
 DISAGREE = 0.05  # with the engine's own timings, as a share
 DISAGREE_S = 0.5
+ANSWERED = 20  # requests before the word that it is ready; a warm-up takes a few
 AFTER_READY = frozenset({"serving", "shutdown"})
 
 
@@ -155,11 +156,31 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...], share: float | 
     found += _disagreements(launch, phases)
     if launch.ranks.lost:
         found.append(f"{launch.ranks.lost} more ranks were counted and left out.")
-    whole = launch.ready is not None and not launch.worker and bool(launch.arguments_line)
-    drifted = drift(launch.rules, launch.wording.range, launch.tracks if whole else (), launch.arguments, share if whole else None, total)
+    said = {name: track.said for name, track in launch.tracks.items()}
+    begun = bool(launch.arguments_line) or ("launch" in said and any(BEGINS & edges.keys() for edges in said.values()))
+    whole = launch.ready is not None and not launch.worker and begun
+    drifted = drift(
+        launch.rules,
+        launch.wording.range,
+        said if whole else {},
+        launch.arguments,
+        share if whole else None,
+        total,
+        odd=_odd(launch, whole=whole),
+    )
     if drifted:
         found.append(drifted)
     return tuple(found)
+
+
+def _odd(launch: StartupBuilder, *, whole: bool) -> str:
+    """What cannot be so, unless a wording is not known: no arguments line, or a server that works without having said so."""
+    if whole and not launch.arguments_line and any(rule.edge is Edge.ARGUMENTS and rule.since for rule in launch.rules.rules):
+        return "no line of the arguments was found"
+    up = launch.up
+    if up is not None and launch.ready is None and launch.failures.cause is None and launch.answered >= ANSWERED:
+        return f"it has answered {launch.answered} requests since line {up.line}, and no known line says that it is ready"
+    return ""
 
 
 def _disagreements(launch: StartupBuilder, phases: tuple[Phase, ...]) -> list[str]:

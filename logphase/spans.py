@@ -15,7 +15,7 @@ from logphase.timeline import Phase, Progress, Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from logphase.rules import PhaseRule
+    from logphase.rules import Edge, PhaseRule
     from logphase.timeline import Value
 
 STAMP_S = 1.0  # resolution of a stamp
@@ -81,6 +81,7 @@ class Track:
     progress: Progress | None = None
     curve: list[tuple[float, int]] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
+    said: dict[Edge, str] = field(default_factory=dict)  # what lines did to it, and since which version they are printed
     first_line: int = 0
     last_line: int = 0
 

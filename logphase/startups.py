@@ -59,6 +59,7 @@ class StartupBuilder:
         self.worker = False  # ready as a node without HTTP
         self.word: Event | None = None  # of readiness, where no warm-up ran
         self.evidence: list[Evidence] = []  # of inference and readiness
+        self.answered = 0  # inference requests before the word that it is ready
         self.ready: Moment | None = None
         self.stop: Event | None = None
         self.warnings: dict[str, list[Event]] = {}
@@ -273,6 +274,7 @@ class StartupBuilder:
         if self.ready is not None:  # a server that captures graphs again while it serves is not starting
             return
         track = self.phases.track(name)
+        track.said.setdefault(rule.edge, rule.since)
         phase = track.rule
         key = None if phase.process == "launcher" else rank
         if phase.process == "scheduler" and not phase.nested:
@@ -359,6 +361,7 @@ class StartupBuilder:
         http = self.tracks.get("http")
         before_http = rule.edge is Edge.READY and not self.arguments and http is not None and http.is_open()
         if rule.inference:
+            self.answered += 1
             if len(self.evidence) < MAX_RANKS:
                 self.evidence.append(_evidence(rule.id, record, record.rank))
             if not (self.word is not None and self.warm_up_skipped):

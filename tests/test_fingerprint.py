@@ -9,6 +9,7 @@ import pytest
 import logphase
 from logphase import rules
 from logphase.fingerprint import VersionRange, drift, older
+from logphase.rules import Edge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from tests.conftest import Sample
 
 SGLANG = rules.load("sglang")
-SEEN = ("launch", "dist-init", "weights", "kv-cache", "http", "warmup")
+NAMES = ("launch", "dist-init", "weights", "kv-cache", "http", "warmup")
+SEEN: dict[str, dict[Edge, str]] = {name: {Edge.BEGIN: "0.3.6", Edge.END: "0.3.6"} for name in NAMES}
 STARTED = "[2026-11-30 01:00:00] server_args=ServerArgs(model_path='/m', tp_size=1)\n"
 LINES = {
     "[2026-11-30 01:00:01] Init parallel begin.": "0.5.21 or newer",
@@ -71,7 +73,7 @@ def test_alarm_on_a_newer_version() -> None:
 
 def test_alarm_on_a_missing_phase() -> None:
     """A start that got ready without a phase which every start prints was not understood."""
-    assert "Load weights" in drift(SGLANG, VersionRange(), [phase for phase in SEEN if phase != "weights"], {}, 0.97, 80.0)
+    assert "Load weights" in drift(SGLANG, VersionRange(), {name: said for name, said in SEEN.items() if name != "weights"}, {}, 0.97, 80.0)
 
 
 def test_alarm_on_time_that_nothing_explains() -> None:
@@ -79,8 +81,47 @@ def test_alarm_on_time_that_nothing_explains() -> None:
     assert "41%" in drift(SGLANG, VersionRange(), SEEN, {}, 0.41, 80.0)
 
 
-@pytest.mark.parametrize("seen", [SEEN, ()])
-def test_no_alarm_without_a_reason(seen: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("edge", "half"), [(Edge.BEGIN, "the end of Load weights"), (Edge.END, "the begin of Load weights")])
+def test_alarm_on_half_a_phase(edge: Edge, half: str) -> None:
+    """A phase that begins without a known end, or ends without a known begin, was not understood."""
+    assert half in drift(SGLANG, VersionRange(), {**SEEN, "weights": {edge: "0.3.6"}}, {}, 0.97, 80.0)
+
+
+def test_no_alarm_where_the_version_prints_no_end() -> None:
+    """A begin whose end came with a later version is whole."""
+    assert "" == drift(SGLANG, VersionRange("0.4.0", "0.4.3"), {**SEEN, "dist-init": {Edge.BEGIN: "0.3.6"}}, {}, 0.97, 80.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["server_args=", "oad weight end", "Init torch distributed", "Memory pool end", "raph end", "Uvicorn running on"]
+)
+def test_a_reworded_line_raises_the_alarm(tmp_path: Path, samples: list[Sample], text: str) -> None:
+    """Whichever line of a start's main path comes in other words, the report of the start says that the rules may be older."""
+    for name in ("target-graphs", "tp2-eagle3", "dp2"):
+        data = next(sample.log for sample in samples if sample.name == name).read_text("utf-8")
+        log = tmp_path / f"{name}.log"
+        log.write_text(data.replace(text, text[::-1]), "utf-8")
+
+        startup = logphase.analyze(str(log)).startups[0]
+
+        assert startup.ready
+        assert 1 == sum("older than this log" in warning for warning in startup.warnings)
+
+
+def test_a_server_that_works_without_having_said_so_raises_the_alarm(tmp_path: Path, samples: list[Sample]) -> None:
+    """When the ready sentence comes in other words and requests are answered, the report says so."""
+    data = next(sample.log for sample in samples if sample.name == "target-graphs").read_text("utf-8").partition("fired up")[0]
+    log = tmp_path / "server.log"
+    log.write_text(data + "all set\n" + '[2026-11-30 03:00:00] INFO:     10.0.0.1:5 - "POST /generate HTTP/1.1" 200 OK\n' * 20, "utf-8")
+
+    startup = logphase.analyze(str(log)).startups[0]
+
+    assert startup.ready is None
+    assert any("no known line says that it is ready" in warning for warning in startup.warnings)
+
+
+@pytest.mark.parametrize("seen", [SEEN, {}])
+def test_no_alarm_without_a_reason(seen: dict[str, dict[Edge, str]]) -> None:
     """A start that was understood, or is not ready, gives no alarm."""
     assert "" == drift(SGLANG, VersionRange("0.5.14", "0.5.15"), seen, {}, 0.97 if seen else None, 80.0)
 
