@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from logphase.events import Event
-    from logphase.rules import Fingerprint, Rule, RuleSet
+    from logphase.rules import Fingerprint, RuleSet
 
 LOW = 0.5  # share of a startup's time that lines explain, below which the rules are out of date rather than the startup odd
 LONG_S = 60.0  # of a startup whose share says something
-BEGINS = frozenset({Edge.BEGIN})
 ENDS = frozenset({Edge.END, Edge.POINT})
 Said = Mapping[str, Mapping[Edge, str]]  # phase -> what lines did to it, and since which version they are printed
 
@@ -134,27 +133,14 @@ def _expected(since: str, unless: Mapping[str, str], rules: RuleSet, version: Ve
 
 
 def _halves(rules: RuleSet, version: VersionRange, said: Said) -> list[str]:
-    """Phases that have begun without a known end, or ended without a known begin, where the version prints both."""
+    """Phases that have begun without a known end, or ended without a known begin, where the version always prints both."""
     found = []
     for name, edges in said.items():
         phase = rules.phases[name]
-        begun, ended = bool(BEGINS & edges.keys()), bool(ENDS & edges.keys())
-        if phase.nested or (begun and ended) or (ended and phase.begins_at_end_of):
+        begun, ended = Edge.BEGIN in edges, bool(ENDS & edges.keys())
+        if not phase.paired_since or (ended and (begun or phase.begins_at_end_of)):
             continue
-        oldest = max((version.oldest, *edges.values()), key=key)
-        prints = {kind: any(_prints(rule, name, kind, rules, oldest, version.newest) for rule in rules.rules) for kind in (BEGINS, ENDS)}
-        if ended and prints[BEGINS]:
-            found.append(f"the begin of {phase.title}")
-        elif not ended and prints[ENDS] and (begun or phase.always_since or prints[BEGINS]):
-            found.append(f"the end of {phase.title}")
+        oldest = max((version.oldest, *edges.values(), *rules.tested_with[:1]), key=key)
+        if not older(oldest, phase.paired_since):
+            found.append(f"the {'begin' if ended else 'end'} of {phase.title}")
     return found
-
-
-def _prints(rule: Rule, phase: str, edges: Collection[Edge], rules: RuleSet, oldest: str, newest: str) -> bool:
-    """Whether versions from `oldest` to `newest` (empty: unknown) print a rule's line, and it begins or ends the phase."""
-    if rule.edge not in edges or not rule.since or not oldest or older(oldest, rule.since):
-        return False
-    if rule.until and (not newest or older(rule.until, newest)):
-        return False
-    own = rules.phases.get(rule.phase)
-    return rule.phase == phase or (rule.again and own is not None and own.again == phase)

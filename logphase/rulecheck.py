@@ -154,6 +154,10 @@ class Check(Examination):
             yield self.problem(
                 phase.where, "no why: whoever is told that a startup stalled is told the reason for this patience", 'why = "…"'
             )
+        for key in ("always_since", "paired_since"):
+            value = getattr(phase, key)
+            if value and not is_version(value):
+                yield self.problem(phase.where, f"{value!r} is no version", "For example: 0.5.9.", key)
         linked = {
             "again": (phase.again,) if phase.again else (),
             "past": phase.past,

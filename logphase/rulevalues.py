@@ -110,6 +110,7 @@ class PhaseRule(NamedTuple):
     unit: str = "steps"
     always_since: str = ""
     always_unless: Mapping[str, str] = NOTHING
+    paired_since: str = ""
     where: str = ""
 
 

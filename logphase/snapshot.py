@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from logphase.fingerprint import BEGINS, drift
+from logphase.fingerprint import drift
 from logphase.gaps import gaps
 from logphase.phases import bar_progress
 from logphase.rules import DEFAULT_PATIENCE_S, Edge
@@ -157,7 +157,7 @@ def _warnings(launch: StartupBuilder, phases: tuple[Phase, ...], share: float | 
     if launch.ranks.lost:
         found.append(f"{launch.ranks.lost} more ranks were counted and left out.")
     said = {name: track.said for name, track in launch.tracks.items()}
-    begun = bool(launch.arguments_line) or ("launch" in said and any(BEGINS & edges.keys() for edges in said.values()))
+    begun = bool(launch.arguments_line) or ("launch" in said and any(Edge.BEGIN in edges for edges in said.values()))
     whole = launch.ready is not None and not launch.worker and begun
     drifted = drift(
         launch.rules,
