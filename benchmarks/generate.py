@@ -40,8 +40,9 @@ def startup_of(log: Path) -> bytes:
 
 
 def default_startup() -> Path:
-    """The sample of more than one rank that holds the most text before its ready line."""
-    return max(sorted(SAMPLE_LOGS.glob("*.log")), key=lambda log: len(startup_of(log)) * (b" TP1]" in startup_of(log)))
+    """The real sample of more than one rank that holds the most text before its ready line."""
+    real = (log for log in sorted(SAMPLE_LOGS.glob("*.log")) if not log.name.startswith("made-"))
+    return max(real, key=lambda log: len(startup_of(log)) * (b" TP1]" in startup_of(log)))
 
 
 def prefill(chance: random.Random, tag: str) -> str:
@@ -163,7 +164,7 @@ def main() -> None:
     parser.add_argument("size", type=bytes_of, metavar="SIZE", help="such as 20M or 1G")
     parser.add_argument("out", type=Path)
     parser.add_argument("--boots", type=int, default=1, help="startups in the log (default: 1)")
-    parser.add_argument("--startup", type=Path, help="log to take the startup from (default: the longest of sample_logs)")
+    parser.add_argument("--startup", type=Path, help="log to take the startup from (default: the longest real one of sample_logs)")
     args = parser.parse_args()
     startup = startup_of(args.startup or default_startup())
     if not startup:

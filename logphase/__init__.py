@@ -73,7 +73,7 @@ def analyze(path: str, *, engine: str | None = None, rules: str | None = None) -
 
     analyzer = Analyzer(rules=rules, engine=engine)
     for chunk in read(path):
-        analyzer.feed(chunk.data, chunk.at)
+        analyzer.feed(chunk.data, chunk.at, chunk.launched)
     analyzer.close()
     return analyzer.timeline()
 

@@ -20,18 +20,23 @@ from logphase.lines import HEAD, Line, LineSplitter, clean
 from logphase.literals import scanner
 from logphase.records import RecordParser
 from logphase.rules import Edge
+from logphase.spans import STAMP_S
 from logphase.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from logphase.records import Record
     from logphase.rules import RuleSet
+    from logphase.startups import StartupBuilder
+    from logphase.timeline import Launched, Startup
 
 DECIDE = 1 << 20  # bytes within which an engine's own words are looked for
 WINDOW = 1 << 14
 PATIENT_LINES = 2000  # lines without a known one before a log counts as quiet
 ALERT_LINES = 400  # lines that are read in full after a failure of a server that was up
 AFTERWARDS = 400  # lines that are read in full after a server is ready: who polled it, and for how long
+SILENT_S = 3600.0  # from the start of a process to its first line, at most
 REACH = HEAD - 1024  # into a line in which a text counts, so that it lies in what is kept as a whole
 TRAFFIC = frozenset({Edge.SERVING, Edge.HEARTBEAT, Edge.NOTE})
 NEWS = frozenset({Edge.LAUNCH, Edge.ARGUMENTS, Edge.STOP, Edge.FATAL})  # of a server that is up, or over
@@ -55,16 +60,23 @@ class Walk:
         self._parsed = 0  # bytes up to which records were read
         self._steps = 0
         self._aligned = False  # arrival times and the log's clock
+        self._rezoned = False  # a wrapper's stamps and the log's clock
+        self._past: list[Startup] = []  # of the launches that nothing can change any more, as values
+        self._passed = 0  # how many launches these are
+        self._past_key: tuple[bool, bool] = (False, False)  # what else they depend on: `claimed`, and whether times have dates
         self._scan: Callable[[memoryview], list[int]] | None = None  # armed while quiet
         self._hits: deque[int] = deque()
         self._scanned = 0
         self._scans: dict[bool, Callable[[memoryview], list[int]]] = {}
+        self._launched: Launched | None = None  # a process was started whose first known line has not come yet
+        self._begun: StartupBuilder | None = None  # the launch that began last
         self._passing = False  # inside a line that is too long to be looked at as a whole, and not worth it
 
-    def feed(self, data: bytes, at: float | None) -> None:
+    def feed(self, data: bytes, at: float | None, launched: Launched | None = None) -> None:
         """Take bytes and read every line that is complete."""
         if self._ended:
             return
+        self._launched = launched or self._launched
         self.lines.feed(data, at)
         while not self._ended:
             if self._scan is not None and self.lines.at_line_start and not self._skip(self._scan):
@@ -91,17 +103,35 @@ class Walk:
         if not self._ended:
             self._catch_up()
             self._peek()
-        seen = [launch for launch in self.launches.all if launch.evident or (launch.faint and self.claimed)]
-        for launch in seen:
-            launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
         return Timeline(
             engine=self.rules.engine,
-            startups=tuple(launch.startup() for launch in seen),
+            startups=(*self._settle(), *self._values(self._passed)),
             lines=self.lines.number - 1,
             traffic=self.launches.traffic,
             dropped=self.launches.dropped,
             looked_for=self.rules.claims[:6],
         )
+
+    def _settle(self) -> list[Startup]:
+        """The startups of launches whose successors speak: looking at a live log often must not cost more for each of them."""
+        dated = self.records.clock.dated or self.records.outer_clock.dated
+        if self._past_key != (self.claimed, dated):
+            self._forget_past()
+            self._past_key = (self.claimed, dated)
+        passed = self.launches.passed(self._passed)
+        self._past += self._values(self._passed, passed)
+        self._passed = passed
+        return self._past
+
+    def _forget_past(self) -> None:
+        self._past, self._passed = [], 0
+
+    def _values(self, begin: int, end: int | None = None) -> list[Startup]:
+        """The launches from one number to another as values."""
+        seen = [launch for launch in self.launches.all[begin:end] if launch.evident or (launch.faint and self.claimed)]
+        for launch in seen:
+            launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
+        return [launch.startup() for launch in seen]
 
     def _peek(self) -> None:
         """Bars in the unfinished line are shown, and kept only when it is complete."""
@@ -122,10 +152,7 @@ class Walk:
         self._parsed = self.lines.offset
         self._quieten()
 
-    def _record(self, record: object) -> None:
-        from logphase.records import Record
-
-        assert isinstance(record, Record)
+    def _record(self, record: Record) -> None:
         if self._until is not None and record.time is not None and record.time > self._until:
             self._ended = True
             return
@@ -137,6 +164,9 @@ class Walk:
         begun = launches.feed(record, event)
         if begun is not None:
             begun.move(self.records.restart(record))
+            self._begun = begun
+        if self._launched is not None:
+            self._start(self._launched, record)
         if len(self.records.clock.steps) > self._steps:
             self._steps = len(self.records.clock.steps)
             self._remark(record.line, self.records.clock.steps[-1])
@@ -148,15 +178,35 @@ class Walk:
                 self._alert = ALERT_LINES
 
     def _align(self) -> None:
-        """The first stamp tells how far the arrival times so far, which may be another zone's, are from the log's clock."""
+        """The first stamp tells how far the times so far, arrival's or a wrapper's, are from the log's clock: another zone's, maybe."""
         shift = self.records.arrival_shift
         if shift is not None and not self._aligned:
             self._aligned = True
+            self._forget_past()
             for launch in self.launches.all:
-                if launch.zero_from == "arrival":
+                if launch.zero_from == "arrival" or (launch.noted and launch.arrived):
                     launch.move(shift)
                 elif launch.arrived:
                     launch.align(shift)
+        zone = self.records.outer_shift
+        if zone and not self._rezoned:
+            self._rezoned = True
+            self._forget_past()
+            for launch in self.launches.all:
+                if launch.foreign and launch.zero_from == "log":
+                    launch.move(zone)
+                elif launch.foreign:
+                    launch.align(zone)
+
+    def _start(self, noted: Launched, record: Record) -> None:
+        """The newest launch began when its process was started. A note that does not fit is another launch's, from under the same name."""
+        launch = self._begun
+        if launch is None or launch.zero is None:
+            return
+        self._launched = self._begun = None
+        time = noted.local if record.at is None else noted.at - (self.records.arrival_shift or 0.0)
+        if -STAMP_S <= launch.zero - time <= SILENT_S:
+            launch.started_at(time)
 
     def _remark(self, line: int, back: float) -> None:
         if self.launches.all:
@@ -229,9 +279,13 @@ class Walk:
         if behind > len(history):
             parts[0] = b""  # it lacks its head
         number = self.lines.number - len(parts) + 1
-        texts = [(number + index, clean(part)) for index, part in enumerate(parts) if part]
-        stamped = next((index for index in range(len(texts) - 1, -1, -1) if self.records.stamped(texts[index][1])), 0)
-        for line, text in texts[stamped:]:
+        texts: list[tuple[int, str]] = []
+        for index in range(len(parts) - 1, -1, -1):
+            if parts[index]:
+                texts.append((number + index, clean(parts[index])))
+                if self.records.stamped(texts[-1][1]):
+                    break
+        for line, text in reversed(texts):
             for record in self.records.feed(Line(line, text)):
                 launch = self.launches.current(record.source)
                 if launch is not None and (self._until is None or record.time is None or record.time <= self._until):
@@ -257,7 +311,7 @@ class Analyzer:
         self._extra, self._until, self._reference = rules, until, reference
         self._walk = self._new(engine or rule_files.available(rules)[0])
         self._decided = self._walk.claimed = engine is not None
-        self._held: list[tuple[bytes, float | None]] = []
+        self._held: list[tuple[bytes, float | None, Launched | None]] = []
         self._size = 0
         self._tail = b""
         self._first = 1  # number of the first line
@@ -286,11 +340,15 @@ class Analyzer:
         self._walk.lines.renumber(line)
         self._first = line
 
-    def feed(self, data: bytes, at: float | None = None) -> None:
-        """Take bytes, in any pieces; `at` is when they arrived (seconds since 1970), None for a finished log."""
+    def feed(self, data: bytes, at: float | None = None, launched: Launched | None = None) -> None:
+        """Take bytes, in any pieces.
+
+        `at` is when they arrived (seconds since 1970), None for a finished log. `launched`: these are the first bytes of a process, and
+        when that was started: on the wall clock and on its host's own clock without a zone.
+        """
         if not self._decided:
-            self._decide(data, at)
-        self._walk.feed(data, at)
+            self._decide(data, at, launched)
+        self._walk.feed(data, at, launched)
 
     def close(self) -> None:
         """The log has ended."""
@@ -300,17 +358,17 @@ class Analyzer:
         """What the log says so far; asking changes nothing."""
         return self._walk.timeline()
 
-    def _decide(self, data: bytes, at: float | None) -> None:
+    def _decide(self, data: bytes, at: float | None, launched: Launched | None) -> None:
         """Look for an engine's own words; when it is not the one that was guessed, begin again with what was held."""
         text = self._tail + data[: DECIDE - self._size].replace(b"\0", b"")  # UTF-16 has one in each letter
         engine = _claimed(text, self._extra)
         if engine is not None and engine != self._walk.rules.engine:
             self._walk = self._new(engine)
             self._walk.lines.renumber(self._first)
-            for held, arrived in self._held:
-                self._walk.feed(held, arrived)
+            for held in self._held:
+                self._walk.feed(*held)
         self._walk.claimed = engine is not None
-        self._held.append((data, at))
+        self._held.append((data, at, launched))
         self._size += len(data)
         self._tail = text[-64:]
         if engine is not None or self._size >= DECIDE:

@@ -6,6 +6,7 @@ come from following the log. Law of this file: only what was started here is eve
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import errno
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from logphase.errors import LogphaseError
+from logphase.timeline import Launched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +66,12 @@ class Child:
             os.close(descriptor)
         self.pid = self._process.pid
         self._ended: Ended | None = None
+
+    @property
+    def launched(self) -> Launched:
+        """When it was started, for the timeline of what it writes."""
+        local = time.localtime(self.started)
+        return Launched(self.started, calendar.timegm(local) + self.started % 1)
 
     def __enter__(self) -> Self:
         return self

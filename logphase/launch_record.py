@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logphase.redact import MASK, redact, redact_arguments
+from logphase.sources.arrivals import LAUNCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 FORMAT = 1
-ENDING = ".launches.jsonl"
 PREFIXES = ("SGLANG_", "SGL_", "VLLM_", "NCCL_", "EAGLE3_")
 NAMES = frozenset({"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "HF_HUB_OFFLINE", "HF_HOME"})
 PACKAGES = ("sglang", "vllm", "torch", "transformers", "sglang-kernel", "sgl-kernel", "flashinfer-python", "triton")
@@ -127,7 +127,7 @@ def interpreter(command: Sequence[str]) -> str | None:
 
 def keep(log: str, record: LaunchRecord) -> None:
     """Write a record beside the log: in place of the same launch's, else behind the others."""
-    path = Path(log + ENDING)
+    path = Path(log + LAUNCHES)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -199,7 +199,7 @@ class Keeper:
         try:
             keep(self._log, self._record)
         except OSError as error:
-            self.trouble = f"{self._log}{ENDING}: {error.strerror}"
+            self.trouble = f"{self._log}{LAUNCHES}: {error.strerror}"
 
 
 def _same(line: str, record: LaunchRecord) -> bool:

@@ -50,6 +50,13 @@ class Launches:
         """The newest launch of each source."""
         return self._current.values()
 
+    def passed(self, begin: int) -> int:
+        """How many launches, counted on from `begin`, are over for good: nothing that comes can belong to them."""
+        speaking = {*map(id, self._current.values()), *map(id, self._previous.values())}
+        while begin < len(self.all) and id(self.all[begin]) not in speaking:
+            begin += 1
+        return begin
+
     @property
     def settled(self) -> bool:
         """Whether every source's launch is ready or over: nothing but its end or a new launch is news."""

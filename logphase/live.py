@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from logphase.analyzer import Analyzer
 from logphase.estimate import estimate
 from logphase.snapshot import BY_BAR
-from logphase.timeline import Evidence
+from logphase.timeline import WITNESS, Evidence
 from logphase.verdict import Stall, State, Verdict, duration, judge
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Watch:
             self._change(chunk)
         if not chunk.data:
             return
-        self._analyzer.feed(chunk.data, chunk.at)
+        self._analyzer.feed(chunk.data, chunk.at, chunk.launched)
         self._timeline = None
         if chunk.live:
             self._fed = chunk.at if chunk.at is not None else self._fed
@@ -395,7 +395,7 @@ def _late(what: str, silence: float, allowed: float) -> Verdict:
 def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:
     """A verdict of the log with what was seen beside it; where they disagree about the end, the world is believed, and said to be."""
     decisive = {one.says: one for one in reversed(testimony)}
-    evidence = tuple(Evidence(f"witness:{one.witness}", 0, None, one.text) for one in testimony if one.says is not Says.NOTE)
+    evidence = tuple(Evidence(f"{WITNESS}{one.witness}", 0, None, one.text) for one in testimony if one.says is not Says.NOTE)
     gone, ready, busy = (decisive.get(says) for says in (Says.GONE, Says.READY, Says.BUSY))
     evidence = (*verdict.evidence, *evidence)
     if gone is not None and verdict.state not in ENDED:

@@ -118,6 +118,11 @@ class RecordParser:
         """How far arrival times are from the log's clock; None while no stamp has told."""
         return self._arrival_shift
 
+    @property
+    def outer_shift(self) -> float | None:
+        """How far a wrapper's stamps are from the log's clock; None while no line has told."""
+        return self._outer_shift
+
     def _header(self, text: str) -> tuple[Header, re.Match[str]] | None:
         for header, pattern in self._headers:
             found = pattern.match(text)

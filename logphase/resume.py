@@ -157,7 +157,7 @@ class Reading:
             for chunk in read(self._path, start=begin):
                 if chunk.reason:
                     warn(chunk.reason)
-                recorder.feed(chunk.data, chunk.at)
+                recorder.feed(chunk.data, chunk.at, chunk.launched)
                 offset = chunk.offset + len(chunk.data)
                 again = self._skim(recorder, offset) if skim else None
                 if again is not None:
@@ -239,7 +239,7 @@ def _feed(recorder: Recorder, path: str, begin: int, end: int) -> bool:
     """Feed a part of the log with its arrival times."""
     fed = 0
     for chunk in _range(path, begin, end):
-        recorder.feed(chunk.data, chunk.at)
+        recorder.feed(chunk.data, chunk.at, chunk.launched)
         fed += len(chunk.data)
     return fed == end - begin
 

@@ -74,6 +74,8 @@ class StartupBuilder:
         self.evident = False  # more than a traceback was seen
         self.faint = False  # a traceback was seen, which may be any program's
         self.arrived = False  # its times are arrival times
+        self.noted = False  # whoever started its process noted when
+        self.foreign = False  # its times so far are a wrapper's, none the engine's own
         self.dated = True
         self._frames: dict[int, str] = {}
         self._errors: tuple[float | None, int] = (None, 0)  # the run of error records that goes on
@@ -109,6 +111,7 @@ class StartupBuilder:
             self.head = crc32(record.text.encode("utf-8", "replace"), self.head)
         if record.time is not None:
             self.arrived = self.arrived or record.time_from == "arrival"
+            self.foreign = record.time_from == "outer" if self.last_time is None else self.foreign and record.time_from in ("outer", "near")
             self.last_time = record.time if self.last_time is None else max(self.last_time, record.time)
             if self.zero is None and record.time_from != "near":  # a line without a stamp has the time of another launch's
                 self._begin_clock(record)
@@ -203,8 +206,16 @@ class StartupBuilder:
         self.evident = True
         self.first_line = self.first_line or line
         self.last_line = max(self.last_line, line)
-        self.zero, self.zero_line, self.zero_from = time, line, "process"
+        self.zero, self.zero_line, self.zero_from, self.noted = time, line, "process", False
         self.phases.track("launch").begin(None, time, line).start = time
+
+    def started_at(self, time: float) -> None:
+        """When its process was started, by the word of whoever did that: before its first line, which may come minutes later."""
+        self.zero = time if self.zero is None else min(time, self.zero)
+        self.zero_line, self.zero_from, self.noted = self.first_line, "process", True
+        launch = self.tracks.get("launch")
+        for span in launch.spans.get(None, ()) if launch is not None else ():
+            span.start = self.zero
 
     def set_arguments(self, event: Event, arguments: Mapping[str, object], *, whole: bool) -> None:
         """The arguments line: launch is over, the processes are spawned."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,16 +16,32 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Value: TypeAlias = str | int | float | bool | None
+WITNESS = "witness:"
+
+
+class Launched(NamedTuple):
+    """When a process was started: on the wall clock (epoch seconds), and on its host's own clock without a zone, as logs use it."""
+
+    at: float
+    local: float
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A line that a statement rests on. `line` is 1-based and counts newlines only; `text` is redacted by the view."""
+    """A line that a statement rests on. `line` is 1-based and counts newlines only; `text` is redacted by the view.
+
+    Of a witness beside the log `rule` is `witness:NAME` and `line` 0.
+    """
 
     rule: str
     line: int
     rank: str | None
     text: str
+
+    @property
+    def witness(self) -> str:
+        """The witness that said it; empty for a line of the log."""
+        return self.rule.removeprefix(WITNESS) if self.rule.startswith(WITNESS) else ""
 
 
 @dataclass(frozen=True, slots=True)

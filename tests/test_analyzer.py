@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from logphase import analyzer as module
 from logphase import rules
 from logphase.analyzer import Analyzer, Walk
+from logphase.timeline import Launched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -416,3 +418,87 @@ def test_values_are_frozen() -> None:
     assert kept == before
     assert before != walk.timeline()
     assert "open" == phase(before.startups[0], "weights").status
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_noted_start_comes_before_the_first_line(arrived: bool) -> None:  # noqa: FBT001
+    """A startup begins when its process was started, if that was noted: on the log's clock, with and without arrival times."""
+    base = read(start(0)).startups[0].started.time
+    assert base is not None
+    zone = 2 * HOUR
+    walk = Walk(SMALL)
+    walk.feed(start(0).encode(), base + zone + 0.25 if arrived else None, Launched(base + zone - 9.75, base - 9.75))
+    (found,) = walk.timeline().startups
+    (launch,) = [phase for phase in found.phases if phase.id == "launch"]
+
+    assert "process" == found.started.source
+    assert found.ready is not None
+    assert found.ready.after_s == pytest.approx(30, abs=0.3)
+    assert launch.duration_s == pytest.approx(10, abs=0.3)
+
+
+def test_a_noted_start_is_known_before_the_first_stamp() -> None:
+    """Lines without a stamp do not hide when the process was started, though the zone is known only later."""
+    base = read(start(0)).startups[0].started.time
+    assert base is not None
+    walk = Walk(SMALL)
+    walk.feed(b"small starts\n", base + 9 * HOUR - 10, Launched(base + 9 * HOUR - 20, 0.0))
+    walk.feed(start(0).encode(), base + 9 * HOUR + 0.25)
+    (found,) = walk.timeline().startups
+
+    assert found.ready is not None
+    assert found.ready.after_s == pytest.approx(40, abs=0.5)
+
+
+@pytest.mark.parametrize("off", [-HOUR, 5, 30 * HOUR])
+def test_a_noted_start_of_another_launch_does_not_count(off: float) -> None:
+    """A note that is younger than the first line, or far older, is of another content under the same name."""
+    base = read(start(0)).startups[0].started.time
+    assert base is not None
+    walk = Walk(SMALL)
+    walk.feed(start(0).encode(), None, Launched(0.0, base + off if off == 5 else base - abs(off) - 1))
+    (found,) = walk.timeline().startups
+
+    assert ("log", base) == (found.started.source, found.started.time)
+
+
+def test_a_noted_start_is_of_its_own_launch() -> None:
+    """In a log that is appended to, each launch begins with its own process."""
+    base = read(start(0)).startups[0].started.time
+    assert base is not None
+    walk = Walk(SMALL)
+    walk.feed(start(0).encode(), None, Launched(0.0, base - 3))
+    walk.feed(start(500).encode(), None, Launched(0.0, base + 496))
+    walk.feed(start(900).encode(), None)
+
+    assert [base - 3, base + 496, base + 900] == [found.started.time for found in walk.timeline().startups]
+
+
+def test_asking_often_is_cheap() -> None:
+    """The startups that are over are made once, not at every look, and are what a fresh look at the whole makes of them."""
+    walk = Walk(SMALL)
+    for number in range(6):
+        walk.feed((start(number * 100) + stamp(number * 100 + 30) + "SIGTERM\n").encode(), None)
+        seen = walk.timeline().startups
+    fresh = read("".join(start(number * 100) + stamp(number * 100 + 30) + "SIGTERM\n" for number in range(6))).startups
+
+    assert fresh == seen
+    assert all(one is other for one, other in zip(seen[:4], walk.timeline().startups, strict=False))
+
+
+@pytest.mark.parametrize("zone", [8 * HOUR, -5 * HOUR, 0])
+def test_a_wrapper_in_another_zone(zone: int) -> None:
+    """Lines that only a wrapper stamps, before the engine's first stamp, are put on the engine's clock."""
+    found = Walk(rules.load("sglang"))
+    base = datetime(2026, 8, 3, 10, 15, 30, tzinfo=UTC)
+    warned = "/sglang/launch_server.py:56: UserWarning: 'python -m sglang.launch_server' is still supported"
+    lines = [f"{base - timedelta(seconds=10):%Y-%m-%dT%H:%M:%S.%fZ} stderr F {warned}\n"]
+    lines += [
+        f"{base + timedelta(seconds=at):%Y-%m-%dT%H:%M:%S.%fZ} stderr F [{base + timedelta(seconds=at - zone):%Y-%m-%d %H:%M:%S}] {text}\n"
+        for at, text in [(0, "server_args=ServerArgs(model_path='/m', tp_size=1)"), (5, "Load weight begin. avail mem=70.00 GB")]
+    ]
+    found.feed("".join(lines).encode(), None)
+    (startup,) = found.timeline().startups
+
+    assert [0.0, 10.0] == [startup.phases[0].start_s, startup.phases[0].end_s]
+    assert 15.0 == startup.last_line.after_s

@@ -352,3 +352,18 @@ def test_what_cannot_be_launched_is_an_error_with_a_remedy(launch: Launcher) -> 
     assert 2 == code
     assert "no-such-command-here: no such command" in said
     assert "Traceback" not in said
+
+
+def test_a_startup_begins_with_its_process(launch: Launcher, port: int) -> None:
+    """The time from exec to the first line is told, by `run` and by a later report of its log."""
+    command = f"sleep 1.5; exec {sys.executable} {FAKE} normal --port {port} --pace 0.01 --lifetime 20"
+    launched = launch("sh", "-c", command, options=("--detach",))
+    code, said = launched.end()
+    report = [sys.executable, "-m", "logphase", "report", str(launched.log), "--format", "json"]
+    done = subprocess.run(report, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": _path()})
+    (startup,) = json.loads(done.stdout)["startups"]
+    phase = startup["phases"][0]
+
+    assert 0 == code, said
+    assert ("process", "launch") == (startup["started"]["from"], phase["id"])
+    assert 1.4 < phase["duration_s"] < 6

@@ -16,7 +16,7 @@ from logphase import launch_record
 from logphase.child import ArrivalsFile, Child, Ended
 from logphase.errors import LogphaseError
 from logphase.service import Service
-from logphase.sources.arrivals import Arrivals
+from logphase.sources.arrivals import LAUNCHES, Arrivals
 
 PYTHON = sys.executable
 
@@ -155,7 +155,7 @@ def test_the_record_holds_what_the_log_does_not(tmp_path: Path) -> None:
 
     record = launch_record.begin(command, 1796001102.71, 5, 77, environment, also=["MINE"], note="cold cache, --api-key topsecret")
     launch_record.Keeper(log, record, ["/bin/sh"]).end(1796001200.0, -9, "stopped")
-    (line,) = Path(log + launch_record.ENDING).read_text().splitlines()
+    (line,) = Path(log + LAUNCHES).read_text().splitlines()
     held = json.loads(line)
 
     assert "topsecret" not in line
@@ -171,7 +171,7 @@ def test_each_launch_has_its_line(tmp_path: Path) -> None:
     for pid in (1, 2):
         launch_record.keep(log, launch_record.begin(["x"], 100.0, 0, pid, {}))
 
-    assert [1, 2] == [json.loads(line)["pid"] for line in Path(log + launch_record.ENDING).read_text().splitlines()]
+    assert [1, 2] == [json.loads(line)["pid"] for line in Path(log + LAUNCHES).read_text().splitlines()]
 
 
 def test_versions_are_asked_of_the_commands_own_interpreter(tmp_path: Path) -> None:

@@ -276,3 +276,27 @@ def test_a_position_is_void_when_the_file_is_another(tmp_path: Path) -> None:
     assert 0 == resume(position)
     log.write_bytes(TEXT)
     assert 0 == resume(position)
+
+
+def test_the_first_bytes_of_a_launch_tell_when_it_was_started(tmp_path: Path) -> None:
+    """FILE.launches.jsonl cuts the log where a launch's output begins; what is no launch in it is passed over."""
+    log = tmp_path / "server.log"
+    log.write_bytes(b"one\ntwo\nthree\n")
+    noted = ['{"offset": 0, "started": "2026-11-30T10:00:00.500+02:00"}', "rubbish", "[]", '{"offset": "4", "started": "x"}']
+    noted += ['{"offset": 8, "started": "2026-11-30T11:00:00+02:00"}', '{"offset": 4, "started": "never"}']
+    (tmp_path / "server.log.launches.jsonl").write_text("\n".join(noted) + "\n")
+
+    chunks = [(chunk.data, chunk.launched and (chunk.launched.local - chunk.launched.at, chunk.launched.local % 60)) for chunk in read(log)]
+
+    assert [(b"one\ntwo\n", (7200.0, 0.5)), (b"three\n", (7200.0, 0.0))] == chunks
+
+
+def test_launches_of_a_longer_log_are_not_this_ones(tmp_path: Path) -> None:
+    """A log that was emptied since holds none of the launches that are noted beside it."""
+    log = tmp_path / "server.log"
+    log.write_bytes(b"new\n")
+    (tmp_path / "server.log.launches.jsonl").write_text(
+        '{"offset": 0, "started": "2026-11-30T10:00:00Z"}\n{"offset": 9, "started": "2026-11-30T11:00:00Z"}\n'
+    )
+
+    assert [None] == [chunk.launched for chunk in read(log)]

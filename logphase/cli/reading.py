@@ -40,7 +40,7 @@ def analyse(
     for chunk in read(path):
         if chunk.reason:
             click.echo(f"Warning: {path}: {chunk.reason}", err=True)
-        analyzer.feed(chunk.data, chunk.at)
+        analyzer.feed(chunk.data, chunk.at, chunk.launched)
         if copy is not None:
             copy.write(chunk.data)
     analyzer.close()

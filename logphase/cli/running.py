@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from logphase.live import Frame, Watch
     from logphase.service import Service
     from logphase.sources import Chunk, Follower
+    from logphase.timeline import Launched
     from logphase.witness import Called
     from logphase.witness.exit import Exit
 
-FRAME_S = 0.05  # between two looks at the state while bytes pour in
+FRAME_S = 0.1  # between two looks at the state while bytes pour in, and at a child that has ended
 HURRY_S = 2.0  # a server that failed and hangs gets so long to go …
 GRACE_S = 10.0  # … one that only stalled may have something to save
 LAST_S = 2.0  # within which the exit is told where the log tells nothing
@@ -67,6 +68,7 @@ class Running:
         self._stop = threading.Event()
         self._signalled: signal.Signals | None = None
         self._ready = False
+        self._launched: Launched | None = child.launched
 
     def run(self, log: str) -> Outcome:
         """Follow to the end."""
@@ -103,7 +105,8 @@ class Running:
         if chunk.data:
             at = chunk.at or time.time()
             self._arrivals.add(at, chunk.offset + len(chunk.data))
-            self._watch.feed(replace(chunk, at=at, live=True))
+            self._watch.feed(replace(chunk, at=at, live=True, launched=self._launched))
+            self._launched = None
         elif chunk.change is not None:
             self._watch.feed(chunk)
 

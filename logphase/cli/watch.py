@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from logphase.witness import Address
 
-WHOLE = 1 << 26  # bytes of a log that are read from its beginning; of a larger one, from its last launch
-FRAME_S = 0.05  # between two looks at the state while bytes pour in; news of the end is looked at at once
+WHOLE = 1 << 23  # bytes of a log that are read from its beginning; of a larger one, from its last launch
+UNSTAMPED = 1 << 20  # bytes of warnings within which a launch that `run` has noted writes the first line that is known
+FRAME_S = 0.1  # between two looks at the state while bytes pour in; news of the end is looked at at once
 
 
 @click.command(short_help="Follow a live startup and end with its verdict.")
@@ -158,10 +159,11 @@ def _last_launch(path: str) -> tuple[int, int]:
     """Offset and line number at which reading begins."""
     from logphase import rules
     from logphase.rules import Edge
-    from logphase.sources import count_lines, find_last_launch
+    from logphase.sources import count_lines, find_last_launch, launches
 
     if path == STDIN or not os.path.isfile(path) or os.path.getsize(path) <= WHOLE:  # noqa: PTH113, PTH202 - a plain path is all there is
         return 0, 1
     found = [rule for name in rules.available() for rule in rules.load(name).rules if rule.edge in (Edge.LAUNCH, Edge.ARGUMENTS)]
     offset = find_last_launch(path, [text.encode() for rule in found for text in rule.contains])
+    offset = max((at for at in launches(path) if offset - UNSTAMPED <= at <= offset), default=offset)
     return offset, 1 + count_lines(path, offset)

@@ -6,6 +6,7 @@
 - `Position`, `resume(…)`: how far a log was read, kept between two calls
 """
 
+from logphase.sources.arrivals import launches
 from logphase.sources.chunk import Change, Chunk
 from logphase.sources.files import count_lines, find_last_launch, read
 from logphase.sources.follow import Follower, follow
@@ -23,6 +24,7 @@ __all__ = [
     "count_lines",
     "find_last_launch",
     "follow",
+    "launches",
     "open_tail",
     "read",
     "resume",

@@ -1,15 +1,21 @@
-"""FILE.arrivals -> when each byte of FILE arrived.
+"""FILE.arrivals and FILE.launches.jsonl -> when each byte of FILE arrived, and when the processes were started that wrote it.
 
-The file beside a log that `run` writes: one line for each read, `epoch<TAB>size of the log after it`. It is read along with the log,
-never as a whole, because a server that runs for days has millions of lines.
+The files beside a log that `run` writes. Arrivals: one line for each read, `epoch<TAB>size of the log after it`; they are read along with
+the log, never as a whole, because a server that runs for days has millions of lines. Launches: one object each, with `started` and the
+`offset` at which its output begins.
 """
 
 from __future__ import annotations
 
+import calendar
+import json
 import math
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+
+from logphase.timeline import Launched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
 _NEVER = 1 << 62
 _LINE = 256
 _NEAR = 4096
+LAUNCHES = ".launches.jsonl"
+_LONGEST = 1 << 22  # bytes of launches that are read: thousands of them
 
 
 class Arrivals:
@@ -26,6 +34,7 @@ class Arrivals:
         self._file: BinaryIO | None = None
         self._at: float | None = None
         self._size = _NEVER
+        self._launches = launches(log)
         try:
             self._file = Path(log + ".arrivals").open("rb")  # noqa: SIM115 (held while the log is read)
             if self._last_size() > Path(log).stat().st_size:  # the log was emptied since: these are another content's times
@@ -35,14 +44,17 @@ class Arrivals:
         self._seek(start)
         self._advance()
 
-    def cut(self, data: bytes, offset: int) -> Iterator[tuple[bytes, float | None]]:
-        """Cut data that begins at `offset` of the log where one read ended and the next began; give each piece its time."""
+    def cut(self, data: bytes, offset: int) -> Iterator[tuple[bytes, float | None, Launched | None]]:
+        """Cut data that begins at `offset` of the log where one read ended and the next began, and where a launch's output begins.
+
+        Give each piece its time and, where it is the first of a launch, when that was started.
+        """
         done, end = 0, len(data)
         while done < end:
             while self._size <= offset + done:
                 self._advance()
-            until = min(end, self._size - offset)
-            yield data[done:until], self._at
+            until = min(end, self._size - offset, *(at - offset for at in self._launches if at > offset + done))
+            yield data[done:until], self._at, self._launches.get(offset + done)
             done = until
 
     def close(self) -> None:
@@ -92,3 +104,31 @@ def _parse(line: bytes) -> tuple[float, int] | None:
     except ValueError:
         return None
     return entry if tab and line.endswith(b"\n") and math.isfinite(entry[0]) else None
+
+
+def launches(log: str) -> dict[int, Launched]:
+    """Offset in the log -> the launch whose output begins there; none where the log holds less than they say."""
+    found: dict[int, Launched] = {}
+    try:
+        with Path(log + LAUNCHES).open("rb") as file:
+            lines = file.read(_LONGEST).splitlines()
+        size = Path(log).stat().st_size
+    except OSError:
+        return found
+    for line in lines:
+        entry = _launch(line)
+        if entry is not None:
+            found[entry[0]] = entry[1]
+    return found if max(found, default=0) <= size else {}
+
+
+def _launch(line: bytes) -> tuple[int, Launched] | None:
+    try:
+        match json.loads(line):
+            case {"offset": int(offset), "started": str(started)} if offset >= 0:
+                moment = datetime.fromisoformat(started)
+                local = calendar.timegm(moment.timetuple()) + moment.microsecond / 1e6
+                return offset, Launched(moment.timestamp(), local)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None

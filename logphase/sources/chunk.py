@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logphase.timeline import Launched
 
 CHUNK_SIZE = 1 << 20
 
@@ -43,7 +47,8 @@ class Chunk:
     """Bytes as they arrived. A chunk has data, or a change with its reason, or neither: then it is a tick, and only time has passed.
 
     `at`: wall clock (epoch seconds) of the arrival; None where nobody saw it: a finished file, or what a followed file held before.
-    `live`: the bytes arrived while the source was followed. `offset`: where in the file the data begins. A tick has no source ("").
+    `launched`: a process was started whose output begins with this data; None where nobody noted one. `live`: the bytes arrived while
+    the source was followed. `offset`: where in the file the data begins. A tick has no source ("").
     """
 
     data: bytes
@@ -53,6 +58,7 @@ class Chunk:
     reason: str = ""
     offset: int = 0
     live: bool = False
+    launched: Launched | None = None
 
     @property
     def is_tick(self) -> bool:

@@ -20,6 +20,8 @@ from logphase.sources.compressed import Damaged, expand, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from logphase.timeline import Launched
+
 _HUGE = 1 << 28
 _HINTS = {
     errno.ENOENT: "Check the path. `logphase watch` waits for a file that does not exist yet.",
@@ -72,15 +74,15 @@ def _read_plain(source: str, reader: BufferedReader[FileIO], size: int, start: i
             cut = held.enter_context(closing(Arrivals(source, start))).cut if end is not None else _uncut
             offset = start
             while data := reader.read1(size if end is None else min(size, max(0, end - offset))):
-                for piece, at in cut(data, offset):
-                    yield Chunk(piece, at, source, offset=offset)
+                for piece, at, launched in cut(data, offset):
+                    yield Chunk(piece, at, source, offset=offset, launched=launched)
                     offset += len(piece)
         except OSError as error:
             raise source_error(source, error) from error
 
 
-def _uncut(data: bytes, _offset: int) -> Iterator[tuple[bytes, float | None]]:
-    yield data, None
+def _uncut(data: bytes, _offset: int) -> Iterator[tuple[bytes, float | None, Launched | None]]:
+    yield data, None, None
 
 
 def _read_compressed(source: str, reader: BufferedReader[FileIO], kind: str, size: int) -> Iterator[Chunk]:

@@ -157,8 +157,8 @@ class FileTail:
         if self._arrivals is None:
             return [Chunk(data, None, self.source, offset=offset)] if data else []
         chunks = []
-        for piece, at in self._arrivals.cut(data, offset):
-            chunks.append(Chunk(piece, at, self.source, offset=offset))
+        for piece, at, launched in self._arrivals.cut(data, offset):
+            chunks.append(Chunk(piece, at, self.source, offset=offset, launched=launched))
             offset += len(piece)
         if offset >= self._old_until:
             self._forget_arrivals()

@@ -51,9 +51,12 @@ class Waiter(Protocol):
 
 
 def new_observer() -> BaseObserver:
-    """Create watchdog's observer for this platform."""
+    """Create watchdog's observer for this platform. What it has to say of itself is not for the user's terminal."""
+    import logging
+
     from watchdog.observers import Observer
 
+    logging.getLogger("watchdog").addHandler(logging.NullHandler())
     return Observer()
 
 

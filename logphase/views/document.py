@@ -151,6 +151,9 @@ def _cause(cause: Cause, *, redact: bool) -> dict[str, object]:
 
 
 def _evidence(evidence: Evidence, *, redact: bool) -> dict[str, object]:
+    """A line of the log, or what a witness beside it has seen."""
+    if evidence.witness:
+        return {"witness": evidence.witness, "text": _text(evidence.text, redact=redact)}
     return {"rule": evidence.rule, "line": evidence.line, "rank": evidence.rank, "text": _text(evidence.text, redact=redact)}
 
 

@@ -39,7 +39,7 @@ def deciding_line(startup: Startup, verdict: Verdict) -> int | None:
         return startup.ready.line
     if verdict.cause is not None:
         return verdict.cause.line
-    if any(evidence.rule.startswith("witness:") for evidence in verdict.evidence):
+    if any(evidence.witness for evidence in verdict.evidence):
         return None
     return max((evidence.line for evidence in verdict.evidence if evidence.line > 0), default=None)
 

@@ -14,6 +14,7 @@ from logphase.views.words import quote
 
 if TYPE_CHECKING:
     from logphase.live import Frame
+    from logphase.timeline import Evidence
 
 PROGRESS_S = 1.0  # at most one progress event a second
 HEARTBEAT_S = 30.0
@@ -83,15 +84,14 @@ class Events:
                 "budget_from": stall.budget_from,
                 "missing": list(stall.missing),
             },
-            "evidence": [self._evidence(one.rule, one.line, one.rank, one.text) for one in frame.verdict.evidence],
+            "evidence": [self._evidence(one) for one in frame.verdict.evidence],
         }
 
-    def _evidence(self, rule: str, line: int, rank: str | None, text: str) -> dict[str, object]:
+    def _evidence(self, one: Evidence) -> dict[str, object]:
         """A line of the log, or what a witness beside it has seen."""
-        kind, _, witness = rule.partition(":")
-        if kind == "witness" and witness:
-            return {"witness": witness, "text": self._quoted(text)}
-        return {"rule": rule, "line": line, "rank": rank, "text": self._quoted(text)}
+        if one.witness:
+            return {"witness": one.witness, "text": self._quoted(one.text)}
+        return {"rule": one.rule, "line": one.line, "rank": one.rank, "text": self._quoted(one.text)}
 
     def _quoted(self, text: str) -> str:
         return quote(text, hide=self._hide)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from logphase.timeline import Evidence
 from logphase.views.document import document, render
 
 if TYPE_CHECKING:
@@ -123,3 +124,12 @@ def test_several_files_name_theirs(made: Made) -> None:
     report = made["crashed"](sources=("a.log", "b.log"), origins=("a.log", "b.log"), chosen=(0, 1))
 
     assert ["a.log", "b.log"] == [startup["file"] for startup in parsed(report)["startups"]]
+
+
+def test_a_witness_is_named_instead_of_a_line(made: Made) -> None:
+    """What was seen beside the log is evidence with the witness's name, and without a line."""
+    report = made["ready"]()
+    verdict = replace(report.verdicts[-1], evidence=(Evidence("witness:canary", 0, None, "POST /generate was answered"),))
+    read = parsed(replace(report, verdicts=(*report.verdicts[:-1], verdict)))
+
+    assert [{"witness": "canary", "text": "POST /generate was answered"}] == read["startups"][-1]["verdict"]["evidence"]
