@@ -48,7 +48,7 @@ class Events:
             self._state, self._bar, self._at = state, bar, frame.wall
         if frame.final is not None and not self._over:
             self._over = True
-            events.append({"event": "end", "ending": frame.final.value, **self._told(frame)})
+            events.append({"event": "end", "ending": frame.final.value, **self._told(frame), **self._whole(frame)})
         return [json.dumps({"at": round(frame.wall, 3), **event}, ensure_ascii=False) for event in events]
 
     def _told(self, frame: Frame) -> dict[str, object]:
@@ -86,6 +86,13 @@ class Events:
             },
             "evidence": [self._evidence(one) for one in frame.verdict.evidence],
         }
+
+    def _whole(self, frame: Frame) -> dict[str, object]:
+        """How many lines were read, and the startup as a report of them has it."""
+        from logphase.views.document import clean, startup_entry
+
+        whole = None if frame.startup is None else clean(startup_entry(frame.startup, frame.verdict, redact=self._hide))
+        return {"lines": frame.timeline.lines, "startup": whole}
 
     def _evidence(self, one: Evidence) -> dict[str, object]:
         """A line of the log, or what a witness beside it has seen."""
