@@ -64,6 +64,7 @@ class Walk:
         self._past: list[Startup] = []  # of the launches that nothing can change any more, as values
         self._passed = 0  # how many launches these are
         self._past_key: tuple[bool, bool] = (False, False)  # what else they depend on: `claimed`, and whether times have dates
+        self._redated = 0.0  # by how much launches were moved since a stamp told the full date
         self._scan: Callable[[memoryview], list[int]] | None = None  # armed while quiet
         self._hits: deque[int] = deque()
         self._scanned = 0
@@ -161,6 +162,7 @@ class Walk:
         self.matcher.serving = current is not None and (current.ready is not None or current.over) and not self._alert
         event = self.matcher.feed(record, anywhere=not self.records.headed)
         self._align()
+        self._redate()
         begun = launches.feed(record, event)
         if begun is not None:
             begun.move(self.records.restart(record))
@@ -207,6 +209,14 @@ class Walk:
         time = noted.local if record.at is None else noted.at - (self.records.arrival_shift or 0.0)
         if -STAMP_S <= launch.zero - time <= SILENT_S:
             launch.started_at(time)
+
+    def _redate(self) -> None:
+        """The first full date tells of which year, or day, the stamps before it were."""
+        by = self._redated - self.records.clock.moved
+        if by:
+            self._redated -= by
+            self._forget_past()
+            self.launches.move(by)
 
     def _remark(self, line: int, back: float) -> None:
         if self.launches.all:

@@ -3,7 +3,8 @@
 A log's stamps are naive local time: without a zone, sometimes without a date or a year. They are read as if they were UTC. A step
 back by more than a few seconds that lasts is a clock that was set back (or the end of summer time): later stamps are shifted so
 that time goes on. One that does not last is another host's clock in the same file: it is held, not shifted; and where it did last
-for some lines, the shift ends when the first host speaks again.
+for some lines, the shift ends when the first host speaks again. What a year or a day was guessed to be is put right by the first stamp
+that tells the full date.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _FORMS = tuple(
         r"",
     )
 )
+_FULL = _FORMS[0]
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
 _LEAP_YEAR = 2000  # stands for an unknown year: it has a 29 February, and so has the year after 1999
 _MIDSUMMER = 6
@@ -41,6 +43,9 @@ class Clock:
         self._reference = reference
         self._cache: tuple[str, float | None] = ("", None)
         self.dated = reference is not None
+        self.moved = 0.0  # by how much later everything is than it was said to be before the first full date
+        self._guess: tuple[str, float] | None = None  # the newest stamp without a full date, until there was one
+        self._sure = False
         self.steps: list[float] = []  # by how much the clock was set back, seconds
         self._given = 0.0  # what was said of the newest stamp
         self._last: float | None = None
@@ -52,6 +57,8 @@ class Clock:
 
         `stamped`: the newest stamp is the new process's first one; then it tells by how much that one was moved for the old one's sake.
         """
+        if self._sure:
+            self._reference = self._near()
         raw = self._cache[1] if stamped else None
         moved = 0.0 if raw is None else self._given - raw
         self._start()
@@ -73,6 +80,8 @@ class Clock:
         if known != stamp:
             raw = self._raw(stamp)
             self._cache = (stamp, raw)
+            if not self._sure and raw is not None:
+                self._learn(stamp, raw)
         if raw is None:
             return None
         self._given = self._forward(raw)
@@ -83,24 +92,41 @@ class Clock:
         raw = self._raw(stamp)
         return None if raw is None else max(raw + self._offset, raw + self._offset if self._last is None else self._last)
 
-    def _raw(self, stamp: str) -> float | None:
+    def _learn(self, stamp: str, raw: float) -> None:
+        """The first stamp with a full date tells in which year, or on which day, those before it were."""
+        if _FULL.match(stamp) is None:
+            self._guess = (stamp, raw)
+            return
+        self._sure = True
+        told = self._raw(self._guess[0], raw) if self._guess else None
+        if self._guess is None or told is None:
+            return
+        self.moved = told - self._guess[1]
+        self._last = None if self._last is None else self._last + self.moved
+        self._before = None if self._before is None else (self._before[0] + self.moved, self._before[1])
+        self._newest += self.moved
+        self._first_behind += self.moved
+        self._caught += self.moved
+
+    def _raw(self, stamp: str, after: float | None = None) -> float | None:
+        """What a stamp says by itself. `after`: the moment of a full date that came after it."""
         for form in _FORMS:
             found = form.match(stamp)
             if found:
-                return self._seconds(found.groupdict())
+                return self._seconds(found.groupdict(), after)
         return None
 
-    def _seconds(self, part: dict[str, str | None]) -> float | None:
+    def _seconds(self, part: dict[str, str | None], after: float | None) -> float | None:
         hour, minute, second = int(part["hour"] or 0), int(part["minute"] or 0), int(part["second"] or 0)
         if hour > 23 or minute > 59 or second > 60:  # noqa: PLR2004 - a clock, with its leap second
             return None
         seconds = hour * 3600 + minute * 60 + second + float(f"0.{(part.get('fraction') or '0')[:9]}")
         if part.get("day") is None:
-            return self._on_day(seconds)
+            return self._on_day(seconds) if after is None else _day_from(after + SLACK_S - DAY_S, seconds)
         month = _MONTHS.get(part["name"] or "", 0) if part.get("name") else int(part["month"] or 0)
         day = int(part["day"] or 0)
         if not part.get("year"):
-            return self._in_year(month, day, seconds)
+            return _in_year(month, day, seconds, self._near() if after is None else after)
         moment = _moment(int(part["year"] or 0), month, day, seconds)
         self.dated = self.dated or moment is not None
         return moment
@@ -115,16 +141,7 @@ class Clock:
         if near is None:
             return seconds
         earliest = near - (DAY_S - LATE_S if self._last is None else LATE_S)
-        return seconds + DAY_S * math.ceil((earliest - seconds) / DAY_S)
-
-    def _in_year(self, month: int, day: int, seconds: float) -> float | None:
-        """No year: the one that lies nearest to the stamp before; a 29 February finds a year that has one."""
-        near = self._near()
-        if near is None:
-            return _moment(_LEAP_YEAR - (month > _MIDSUMMER), month, day, seconds)
-        year = datetime.fromtimestamp(near, UTC).year
-        fitting = [moment for step in (0, -1, 1, -2, 2, -3, 3, -4, 4) if (moment := _moment(year + step, month, day, seconds)) is not None]
-        return min(fitting, key=lambda moment: abs(moment - near), default=None)
+        return _day_from(earliest, seconds)
 
     def _forward(self, raw: float) -> float:
         if self._before is not None:
@@ -165,6 +182,20 @@ class Clock:
         """Tell of a step once: hosts that take turns make the same one again and again."""
         if not any(abs(back - known) <= back / 10 + SLACK_S for known in self.steps):
             self.steps.append(back)
+
+
+def _day_from(earliest: float, seconds: float) -> float:
+    """The first time of day `seconds` from a moment on."""
+    return seconds + DAY_S * math.ceil((earliest - seconds) / DAY_S)
+
+
+def _in_year(month: int, day: int, seconds: float, near: float | None) -> float | None:
+    """No year: the one that lies nearest to another moment; a 29 February finds a year that has one."""
+    if near is None:
+        return _moment(_LEAP_YEAR - (month > _MIDSUMMER), month, day, seconds)
+    year = datetime.fromtimestamp(near, UTC).year
+    fitting = [moment for step in (0, -1, 1, -2, 2, -3, 3, -4, 4) if (moment := _moment(year + step, month, day, seconds)) is not None]
+    return min(fitting, key=lambda moment: abs(moment - near), default=None)
 
 
 def _moment(year: int, month: int, day: int, seconds: float) -> float | None:

@@ -6,7 +6,7 @@ first rule in file order wins. A traceback behind a line that is known to be har
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logphase.literals import finder
@@ -30,6 +30,10 @@ class Event:
     rule: Rule
     record: Record
     values: Mapping[str, Value]
+
+    def moved(self, by: float) -> Event:
+        """It as another clock has it: `by` seconds earlier."""
+        return replace(self, record=self.record.moved(by))
 
 
 class Matcher:

@@ -7,7 +7,7 @@ strongest is the cause, the earliest among equals. A provisional one is taken ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ class Failures:
             self._certain = candidate
         if len(self._candidates) < TOGETHER_LINES or candidate is self._certain:
             self._candidates.append(candidate)
+
+    def move(self, by: float) -> None:
+        """Put them on another clock: `by` seconds earlier."""
+        moved = {id(one): replace(one, event=one.event.moved(by)) for one in (*self._candidates, self._certain) if one is not None}
+        self._candidates = [moved[id(one)] for one in self._candidates]
+        self._certain = moved[id(self._certain)] if self._certain is not None else None
 
     def forget(self) -> None:
         """The startup goes on: nothing provisional was the end."""

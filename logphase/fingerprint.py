@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from logphase.rules import Edge, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
 
     from logphase.events import Event
     from logphase.rules import Fingerprint, RuleSet

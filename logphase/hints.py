@@ -6,7 +6,7 @@ two readings the sentence names both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
@@ -24,14 +24,14 @@ DECODE = ("target-graph", "draft-graph", "extend-graph")
 LOADS = ("weights", "draft-weights", "download", "lora")
 BEFORE = ("launch", "spawn")
 CACHES = "~/.cache, ~/.triton"
-GB = 1e9
+GB, GIB = 1e9, 2.0**30  # of a disk, of a GPU
 
 EARLY_SHARE, EARLY_S = 0.5, 15.0  # before the first scheduler line
 PAUSE_S, PAUSE_SHARE = 5.0, 0.5  # of a bar that stands still
 MANY_SIZES, MANY_SHARE, MANY_S = 16, 0.15, 10.0  # captures of a graph
 BEHIND_S, BEHIND_SHARE = 10.0, 0.1  # a rank behind the others
 STILL_S, STILL_TIMES, STILL_SHARE = 10.0, 5.0, 0.2  # shard loading that stands still
-SLOW_GB_S, SLOW_S = 1.0, 30.0  # shard loading
+SLOW_GB_S, SLOW_S, SLOW_SHARE = 2.0, 30.0, 0.2  # shard loading
 NODE_S = 5.0  # a node after the others
 JIT_S = 30.0  # of DeepGEMM
 WARM_UP_S = 5.0
@@ -53,7 +53,7 @@ class Hint:
 
 def hints(startup: Startup) -> tuple[Hint, ...]:
     """All hints on a startup, in the order in which their phases come."""
-    return tuple(hint for find in _ALL for hint in find(startup))
+    return tuple(replace(hint, lines=tuple(dict.fromkeys(hint.lines))) for find in _ALL for hint in find(startup))
 
 
 def _before_first_line(startup: Startup) -> Iterator[Hint]:
@@ -68,8 +68,8 @@ def _before_first_line(startup: Startup) -> Iterator[Hint]:
     more = "" if startup.started.source == "process" else " What passed before the log's first stamp comes on top."
     yield Hint(
         "before-first-line",
-        "Most of the time passes before a scheduler writes its first line",
-        f"{100 * spent / total:.0f} % of {duration(total)}: {parts}.{more}",
+        f"{100 * spent / total:.0f} % of the time had passed when a scheduler wrote its first line",
+        f"{duration(spent)} of {duration(total)}: {parts}.{more}",
         "That is process start and Python imports, once for the launcher and once for the schedulers: put the image and its site-packages "
         "on a local disk, pull the image beforehand, and keep compiled .pyc files in it. No server flag changes this part.",
         tuple(phase.lines[1] for phase in found),
@@ -77,21 +77,38 @@ def _before_first_line(startup: Startup) -> Iterator[Hint]:
 
 
 def _slow_shards(startup: Startup) -> Iterator[Hint]:
+    """By the size of the files where it is known, else by what the ranks hold afterwards, unless that may be less than was read."""
     phase = _by_id(startup)("weights")
-    size = startup.weight_bytes
-    if phase is None or not size or phase.status != "done" or not phase.duration_s or phase.duration_s < SLOW_S:
+    if phase is None or phase.status != "done" or not phase.duration_s or phase.duration_s < SLOW_S:
+        return
+    shards = f"{phase.progress.total} shards, " if phase.progress else ""
+    held = phase.values.get("mem_usage_gb")
+    if startup.weight_bytes:
+        size, about = float(startup.weight_bytes), ""
+        told = f"{shards}{size / GB:.1f} GB in {duration(phase.duration_s)} (files as they lie in the model folder now)."
+    elif isinstance(held, float) and not _shrunk(startup) and phase.duration_s >= SLOW_SHARE * (startup.duration_s or phase.duration_s):
+        number = len(phase.ranks) or 1
+        size, about = held * number * GIB, "about "
+        ranks = f"each of {number} ranks holds" if number > 1 else "the GPU holds"
+        told = f"{shards}{duration(phase.duration_s)}; {ranks} {held:.1f} GB of weights afterwards."
+    else:
         return
     rate = size / GB / phase.duration_s
     if rate >= SLOW_GB_S:
         return
-    shards = f"{phase.progress.total} shards, " if phase.progress else ""
     yield Hint(
         "slow-shards",
-        f"Weights came in at {rate:.2f} GB/s",
-        f"{shards}{size / GB:.1f} GB in {duration(phase.duration_s)} (files as they lie in the model folder now).",
+        f"Weights came in at {about}{rate:.2f} GB/s",
+        told,
         "A local NVMe disk reads several GB/s: copy the model there, or warm the page cache before the start (cat the files to /dev/null).",
         phase.lines,
     )
+
+
+def _shrunk(startup: Startup) -> bool:
+    """Whether weights may take less memory than their files have bytes, or were not read at all."""
+    given = startup.arguments
+    return any(given.get(name) not in (None, "None", "auto", "") for name in ("quantization", "torchao_config", "load_format")) or not given
 
 
 def _loading_stood_still(startup: Startup) -> Iterator[Hint]:
@@ -324,12 +341,13 @@ def _only_bars(startup: Startup) -> Iterator[Hint]:
     spoken = spoken or any(phase.duration_from == "elapsed" for phase in startup.phases)
     if len(bars) < 2 or spoken or startup.arguments or startup.ranks or startup.ready:  # noqa: PLR2004 - one bar may be an excerpt
         return
+    quiet = "--log-level warning: take --log-level info"
+    level = quiet if startup.engine == SGLANG else "a log level above info: take VLLM_LOGGING_LEVEL=INFO"
     yield Hint(
         "only-bars",
         "The log holds nothing but progress bars",
         f"{len(bars)} bars and no line of the engine's own: no line can prove that it is ready.",
-        "If this is the whole log, the server runs with --log-level warning: take --log-level info, or ask the server itself: "
-        "logphase check LOG --canary.",
+        f"If this is the whole log, the server runs with {level}, or ask the server itself: `logphase check LOG --canary`.",
         tuple(phase.lines[0] for phase in bars),
     )
 

@@ -141,7 +141,7 @@ def keep(log: str, record: LaunchRecord) -> None:
 def recorded(log: str) -> tuple[LaunchRecord, ...]:
     """The launches that were recorded beside a log, in order; what cannot be read is as if it were not there."""
     try:
-        lines = Path(log + ENDING).read_text(encoding="utf-8").splitlines()
+        lines = Path(log + LAUNCHES).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return ()
     return tuple(record for line in lines if (record := _record(line)) is not None)

@@ -90,6 +90,13 @@ class Launches:
         launch.signs.feed(event)
         return launch if launch is not before and launch is self._current.get(record.source) else None
 
+    def move(self, by: float) -> None:
+        """The log's clock was wrong so far: `by` seconds earlier. What a job's own word has dated is not concerned."""
+        self._prologue = None if self._prologue is None else self._prologue.moved(by)
+        for launch in self.all:
+            if launch.zero_from != "process":
+                launch.move(by)
+
     def _unknown(self, record: Record) -> None:
         launch = self._current.get(record.source)
         if launch is None:

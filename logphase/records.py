@@ -52,6 +52,10 @@ class Record:
     bar: bool = False
     wrappers: tuple[str, ...] = ()
 
+    def moved(self, by: float) -> Record:
+        """It as another clock has it: `by` seconds earlier."""
+        return replace(self, time=None if self.time is None else self.time - by)
+
 
 class RecordParser:
     """Feed lines, get records. `headed` counts the lines whose header was known: 0 means that the log's prefix is not."""
@@ -184,7 +188,10 @@ class RecordParser:
     def _time(self, stamp: str | None, piece: Piece) -> tuple[float | None, str]:
         """The record's time: its own stamp, else the wrapper's, else its arrival, else the line before."""
         outer = self.outer_clock.read(piece.outer) if piece.outer else None
+        moved = self.clock.moved
         time = self.clock.read(stamp) if stamp else None
+        if self.clock.moved != moved:
+            self._redate(self.clock.moved - moved)
         came_from = "log"
         if time is not None:
             if outer is not None:
@@ -202,6 +209,12 @@ class RecordParser:
         if came_from != "near":
             self._near = time
         return time, came_from
+
+    def _redate(self, by: float) -> None:
+        """The log's clock was wrong by so much until now."""
+        self._outer_shift = None if self._outer_shift is None else self._outer_shift - by
+        self._arrival_shift = None if self._arrival_shift is None else self._arrival_shift - by
+        self._near = None if self._near is None else self._near + by
 
     def _moment(self, piece: Piece) -> tuple[float | None, str]:
         """When a piece without any stamp was written: when it arrived, else at the time of the line before."""

@@ -31,7 +31,8 @@ def snapshot(launch: StartupBuilder) -> Startup:
     zero = launch.zero
     ready = launch.ready
     phases = _phases(launch)
-    end = ready.time if ready else launch.last_time
+    last_time, progress_time = _known_until(launch)
+    end = ready.time if ready else last_time
     total = None if zero is None or end is None else max(0.0, end - zero)
     named = [
         (start - zero, stop - zero, name)
@@ -53,8 +54,8 @@ def snapshot(launch: StartupBuilder) -> Startup:
         ready=Moment(ready.time if launch.dated else None, ready.line, ready.source, ready.after_s) if ready else None,
         stopped=_moment(launch, stop.record.time, stop.record.line) if stop else None,
         ended=_moment(launch, cause.event.record.time, cause.line) if cause else None,
-        last_progress=_moment(launch, launch.progress[0], launch.progress[1].line if launch.progress[1] else launch.first_line),
-        last_line=_moment(launch, launch.last_time, launch.last_line),
+        last_progress=_moment(launch, progress_time, launch.progress[1].line if launch.progress[1] else launch.first_line),
+        last_line=_moment(launch, last_time, launch.last_line),
         arguments=dict(launch.arguments),
         ranks=tuple(sorted(launch.ranks, key=_natural)),
         phases=phases,
@@ -86,6 +87,17 @@ def snapshot(launch: StartupBuilder) -> Startup:
         pollers=launch.polls.pollers(zero, dated=launch.dated),
         reached=launch.scheduled or bool(launch.arguments_line) or any(rank for rank in launch.ranks),
     )
+
+
+def _known_until(launch: StartupBuilder) -> tuple[float | None, float | None]:
+    """The moments of the last line and of the last progress: while a bar runs, no stamp comes, but the bar has a clock of its own."""
+    last, progress = launch.last_time, launch.progress[0]
+    current = launch.phases.current()
+    if launch.over or launch.ready is not None or launch.arrived or current is None:
+        return last, progress
+    track = launch.tracks[current]
+    last = max((moment for moment in (last, *track.reached()) if moment is not None), default=None)
+    return last, max((moment for moment in (progress, track.moved_at) if moment is not None), default=None)
 
 
 def _moment(launch: StartupBuilder, time: float | None, line: int) -> Moment:

@@ -84,6 +84,7 @@ class Track:
     said: dict[Edge, str] = field(default_factory=dict)  # what lines did to it, and since which version they are printed
     first_line: int = 0
     last_line: int = 0
+    moved_at: float | None = None  # when the bar did its newest step, by its own clock
 
     def _touch(self, line: int) -> None:
         self.first_line = self.first_line or line
@@ -201,9 +202,12 @@ class Track:
     def bar(self, progress: Progress, time: float | None, line: int) -> bool:
         """A bar's newest state; True when it is news."""
         self._touch(line)
-        for spans in self.spans.values():
-            if spans[-1].status == "open":
-                spans[-1].seen(time, line)
+        running = [spans[-1] for spans in self.spans.values() if spans[-1].status == "open"]
+        begun = min((span.start for span in running if span.start is not None), default=None)
+        if begun is not None and progress.elapsed_s is not None:
+            time = max(begun + progress.elapsed_s, begun if time is None else time)
+        for span in running:
+            span.seen(time, line)
         before = self.progress
         if before and (before.done, before.total) == (progress.done, progress.total) and before.elapsed_s == progress.elapsed_s:
             return False
@@ -214,7 +218,9 @@ class Track:
             self.curve.append((progress.elapsed_s, progress.done))
             if len(self.curve) > CURVE:
                 del self.curve[1:-1:2]
-        return before is None or (before.done, before.total) != (progress.done, progress.total)
+        news = before is None or (before.done, before.total) != (progress.done, progress.total)
+        self.moved_at = time if news else self.moved_at
+        return news
 
     def phase(self, zero: float | None, ranks: Iterable[str], past: Mapping[str, int], *, failed: bool = False) -> Phase:
         """The phase as a value: seconds since `zero`; `past` tells the last line at which each rank was seen in any phase."""
@@ -257,6 +263,17 @@ class Track:
             for rank in ranks
             if (rank in tagged and tagged[rank].status == "open") or (rank not in tagged and past.get(rank, 0) < self.first_line)
         )
+
+    def move(self, by: float) -> None:
+        """Put it on another clock: `by` seconds earlier."""
+        self.moved_at = None if self.moved_at is None else self.moved_at - by
+        for spans in self.spans.values():
+            for span in spans:
+                span.move(by)
+
+    def reached(self) -> Iterable[float]:
+        """Until when its open spans are known to have gone on."""
+        return (spans[-1].last for spans in self.spans.values() if spans[-1].status == "open" and spans[-1].last is not None)
 
     def intervals(self) -> Iterable[tuple[float, float]]:
         """What this phase explains: from begin to end, or to the last evidence of an open span."""

@@ -6,6 +6,7 @@ asked to stop, what speaks for readiness. Law of this file: whatever is fed twic
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -176,10 +177,13 @@ class StartupBuilder:
         self.progress = (None if time is None else time - by, evidence)
         self.memory = [(rank, moment - by, free, phase, line) for rank, moment, free, phase, line in self.memory]
         self.polls.move(by)
+        self.failures.move(by)
+        self.stop = self.stop.moved(by) if self.stop is not None else None
+        if self.ready is not None and self.ready.time is not None:
+            self.ready = replace(self.ready, time=self.ready.time - by)
+        self._errors = (None if self._errors[0] is None else self._errors[0] - by, self._errors[1])
         for track in self.tracks.values():
-            for spans in track.spans.values():
-                for span in spans:
-                    span.move(by)
+            track.move(by)
 
     def align(self, by: float) -> None:
         """Its beginning is on the log's clock by the job's own word: only what arrived since is put there, `by` seconds earlier."""

@@ -502,3 +502,57 @@ def test_a_wrapper_in_another_zone(zone: int) -> None:
 
     assert [0.0, 10.0] == [startup.phases[0].start_s, startup.phases[0].end_s]
     assert 15.0 == startup.last_line.after_s
+def of_sglang(text: str, reference: float | None = None) -> Startup:
+    """The only startup of a log."""
+    analyzer = Analyzer(reference=reference)
+    analyzer.feed(text.encode())
+    analyzer.close()
+    (startup,) = analyzer.timeline().startups
+    return startup
+
+
+@pytest.mark.parametrize("reference", [None, 1780000000.0])
+@pytest.mark.parametrize("early", ["11-26 14:23:", "14:23:"])
+def test_the_year_of_the_first_lines_is_that_of_the_first_full_date(reference: float | None, early: str) -> None:
+    """Stamps without a year, or without a date, before a full one: start, phases, readiness and stop lie on one clock."""
+    found = of_sglang(
+        f"[{early}34] server_args=ServerArgs(model_path='/m', tp_size=1)\n"
+        f"[{early}40] Load weight begin. avail mem=78.47 GB\n"
+        f"[{early}50] Load weight end. elapsed=10.00 s, type=X, avail mem=60.00 GB, mem usage=18.00 GB.\n"
+        f"[{early}58] The server is fired up and ready to roll!\n"
+        "[2024-11-26 14:25:34] SIGTERM received. signum=None frame=None. Draining requests and shutting down...\n",
+        reference,
+    )
+
+    assert found.ready is not None
+    assert found.stopped is not None
+    assert [1732631014.0, 1732631038.0, 1732631134.0] == [found.started.time, found.ready.time, found.stopped.time]
+    assert [24.0, 120.0] == [found.ready.after_s, found.stopped.after_s]
+    assert [6.0] == [phase.start_s for phase in found.phases if phase.id == "weights"]
+
+
+def test_a_failure_before_the_first_full_date_stays_where_it_was() -> None:
+    """What failed before the year was known is told on the same clock as the start."""
+    found = of_sglang(
+        "[11-26 14:23:34] server_args=ServerArgs(model_path='/m', tp_size=1)\n"
+        "[11-26 14:23:40] Scheduler hit an exception: Traceback (most recent call last):\n"
+        "RuntimeError: no\n"
+        "[2024-11-26 14:23:50] Received sigquit from a child process. It usually means the child failed.\n",
+        1780000000.0,
+    )
+
+    assert found.ended is not None
+    assert (6.0, 1732631020.0) == (found.ended.after_s, found.ended.time)
+
+
+def test_a_running_bars_own_clock_tells_how_far_the_startup_has_come() -> None:
+    """While a bar runs no line has a stamp; the bar says how long it has run, and when it did its newest step."""
+    found = of_sglang(
+        "[2024-11-26 14:23:34 TP0] Load weight begin. avail mem=78.47 GB\n"
+        "Loading safetensors checkpoint shards:  25% Completed | 1/4 [01:00<03:00, 60.00s/it]\n"
+        "Loading safetensors checkpoint shards:  50% Completed | 2/4 [02:00<02:00, 60.00s/it]\n"
+        "Loading safetensors checkpoint shards:  50% Completed | 2/4 [02:30<02:30, 60.00s/it]\n"
+    )
+
+    assert (150.0, 150.0, 120.0) == (found.duration_s, found.last_line.after_s, found.last_progress.after_s)
+    assert 1.0 == found.explained

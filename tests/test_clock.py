@@ -260,3 +260,45 @@ def test_after_a_step_back_the_pace_is_kept(back: int, pace: int) -> None:
 
     assert [pace] * (len(settled) - 1) == [round(after - before) for before, after in itertools.pairwise(settled)]
     assert settled[0] >= start
+
+
+@pytest.mark.parametrize(
+    ("stamps", "reference", "began"),
+    [
+        ("11-26 14:23:34|2024-11-26 14:25:58", seconds(2026, 11, 30), seconds(2024, 11, 26, 14, 23, 34)),
+        ("11-26 14:23:34|2024-11-26 14:25:58", None, seconds(2024, 11, 26, 14, 23, 34)),
+        ("12-31 23:59:50|2025-01-01 00:00:05", seconds(2026, 6, 1), seconds(2024, 12, 31, 23, 59, 50)),
+        ("Feb 29 23:59:50|2024-03-01 00:00:05", seconds(2026, 6, 1), seconds(2024, 2, 29, 23, 59, 50)),
+        ("23:59:50|2025-01-01 00:00:05", seconds(2026, 6, 1), seconds(2024, 12, 31, 23, 59, 50)),
+        ("08:00:00|2025-01-01 21:00:00", None, seconds(2025, 1, 1, 8)),
+        ("14:00:01|2025-01-01 14:00:00", None, seconds(2025, 1, 1, 14, 0, 1)),
+        ("2025-01-01 14:00:00|01-01 14:00:01", None, seconds(2025, 1, 1, 14)),
+        ("11-26 14:23:34|11-26 14:23:35|2026-11-26 14:25:58", seconds(2026, 11, 30), seconds(2026, 11, 26, 14, 23, 34)),
+    ],
+)
+def test_a_full_date_tells_the_year_of_what_came_before(stamps: str, reference: float | None, began: float) -> None:
+    """What was guessed before the first full date is moved to where that date puts it."""
+    clock = Clock(reference)
+    first, *more = [clock.read(text) for text in stamps.split("|")]
+
+    assert first is not None
+    assert began == first + clock.moved
+    assert all(moment is not None and moment >= began - SLACK_S for moment in more[-1:])
+
+
+def test_a_full_date_is_kept_for_the_next_launch() -> None:
+    """A launch whose stamps have no year is read near the last full date, not near the file's own."""
+    clock = Clock(seconds(2026, 6, 1))
+    clock.read("2024-12-31 23:59:50")
+    clock.reset()
+
+    assert seconds(2025, 1, 1, 0, 0, 20) == clock.read("01-01 00:00:20")
+
+
+def test_time_goes_on_across_a_full_date() -> None:
+    """Stamps without and with a full date may take turns: what passes between them is what their times say."""
+    clock = Clock(seconds(2026, 6, 1))
+    moments = [clock.read(text) for text in ("12-31 23:59:50", "2025-01-01 00:00:05", "01-01 00:00:06", "00:00:07")]
+    moments[0] = (moments[0] or 0.0) + clock.moved
+
+    assert [0.0, 15.0, 16.0, 17.0] == [(moment or 0.0) - moments[0] for moment in moments]

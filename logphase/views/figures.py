@@ -28,6 +28,7 @@ MOST_LANES = 96
 _LABELLED = 16  # lanes that have room for words
 _ROOM = 960  # pixels
 _POINTS = 80  # from which on a line needs no dots
+_LEFT = 62  # pixels: numbers of up to five digits and a title
 QUIET = "#808893"
 _GOOD, _BAD = "#1f9d55", "#d1293d"
 _UNTAGGED = "no tag"
@@ -60,7 +61,8 @@ def gantt(startup: Startup) -> Figure | None:
     used = {lane for trace in traces for lane in _lanes_of(trace)}
     order = ([SERVER] if SERVER in used or not shown else []) + [words(tag) for tag in shown]
     lane_px = 40 if len(order) <= 2 else 27 if len(order) <= 9 else 21 if len(order) <= _LABELLED + 1 else 13
-    layout = base_layout(lane_px * len(order) + 88, 44)
+    size = 12 if lane_px > 13 else 9
+    layout = base_layout(lane_px * len(order) + 88, 44, left=16 + max(map(len, order)) * size * 5 // 8)
     layout |= {
         "barmode": "overlay",
         "bargap": 0.22,
@@ -71,11 +73,11 @@ def gantt(startup: Startup) -> Figure | None:
             "categoryarray": order,
             "range": [len(order) - 0.5, -0.5],
             "fixedrange": len(order) <= _LABELLED,
-            "tickfont": {"size": 12 if lane_px > 13 else 9},
+            "tickfont": {"size": size},
             "tickmode": "array",
             "tickvals": order,
             "ticklabelstandoff": 6,
-            "automargin": True,
+            "ticklabeloverflow": "allow",
             "showgrid": False,
         },
         "shapes": list(_bands(startup)),
@@ -238,7 +240,7 @@ def memory(startup: Startup) -> Figure | None:
         "showlegend": few and len(order) > 1,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 11}},
         "xaxis": axis("seconds since start") | {"range": [0, max(total(startup), 1e-3) * 1.012]},
-        "yaxis": axis("GB free") | {"rangemode": "tozero", "automargin": True},
+        "yaxis": axis("GB free") | {"rangemode": "tozero"},
     }
     return {"data": traces, "layout": layout}
 
@@ -268,22 +270,30 @@ def curve(phase: Phase, pace: Pace, shade: str) -> Figure:
     }
     layout = base_layout(270) | {
         "xaxis": axis("the bar's own seconds") | {"anchor": "y2", "range": [pace.points[0][0], pace.points[-1][0]]},
-        "yaxis": axis(unit) | {"domain": [0.42, 1], "rangemode": "tozero", "automargin": True},
-        "yaxis2": axis("a second") | {"domain": [0, 0.3], "rangemode": "tozero", "automargin": True, "nticks": 3},
+        "yaxis": axis(unit) | {"domain": [0.42, 1], "rangemode": "tozero"},
+        "yaxis2": axis("a second") | {"domain": [0, 0.3], "rangemode": "tozero", "nticks": 3},
     }
     return {"data": [steps, rate], "layout": layout}
 
 
 def axis(title: str) -> Figure:
     """An axis with its title."""
-    return {"title": {"text": title, "font": {"size": 12}, "standoff": 8}, "zeroline": False, "tickfont": {"size": 11}}
+    return {
+        "title": {"text": title, "font": {"size": 12}, "standoff": 8},
+        "zeroline": False,
+        "tickfont": {"size": 11},
+        "ticklabeloverflow": "allow",
+    }
 
 
-def base_layout(height: int, top: int = 10) -> Figure:
-    """What all figures look like."""
+def base_layout(height: int, top: int = 10, left: int = _LEFT) -> Figure:
+    """What all figures look like.
+
+    Margins are given: to have plotly measure them draws every axis several times, and was a third of the page's whole time.
+    """
     return {
         "height": height,
-        "margin": {"l": 8, "r": 10, "t": top, "b": 44},
+        "margin": {"l": left, "r": 18, "t": top, "b": 44},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif", "size": 12},
