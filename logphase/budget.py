@@ -23,7 +23,8 @@ from logphase.samples import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from logphase.comparison import Comparison, Row, Variant
+    from logphase.comparison import Comparison, Row
+    from logphase.sides import Variant
 
 _SHARE = re.compile(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*%\s*")
 _EXAMPLE = 'Write total = "10%", default = "20%" and a table [phases] with shares or seconds: weights = 300.'

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from logphase.comparison import Run, Variant, compare_variants
+from logphase.comparison import compare_variants
 from logphase.errors import LogphaseError, SourceError
 from logphase.flags import plain
 from logphase.launch_record import recorded
 from logphase.logs import STDIN, changed, choose, expand
 from logphase.rules import load
+from logphase.sides import Run, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

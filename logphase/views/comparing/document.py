@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from logphase.budget import Breach
-    from logphase.comparison import Comparison, Row, Variant
+    from logphase.comparison import Comparison, Row
     from logphase.flags import Difference
     from logphase.samples import Sample
+    from logphase.sides import Variant
     from logphase.views.comparing import Sheet
 
 FORMAT = 1

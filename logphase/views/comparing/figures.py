@@ -14,7 +14,8 @@ from logphase.views.palette import RANKS, colours, ink
 from logphase.views.words import seconds
 
 if TYPE_CHECKING:
-    from logphase.comparison import Comparison, Run, Variant
+    from logphase.comparison import Comparison
+    from logphase.sides import Run, Variant
 
 _ROOM = 900  # pixels
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from logphase.views.figures import Figure
 
 VALUE = 240  # characters of an argument
+REASONS = 4  # that are named in a row
 
 
 def render(sheet: Sheet) -> str:
@@ -114,7 +115,7 @@ class _Page:
                 el("td", verdict, cls=verdict or None, title=made.grounds if made is not None else None),
             ]
         ends = row.id in (self.comparison.total.id, self.comparison.gaps.id)
-        cells.append(el("td", "" if ends else said.because(self.comparison, row)))
+        cells.append(el("td", "" if ends else said.because(self.comparison, row, REASONS), cls="because"))
         return el("tr", *cells, cls="whole" if row.id == self.comparison.total.id else None)
 
     def _drawn(self, name: str, figure: Figure | None, told: str, caption: str) -> Html | None:

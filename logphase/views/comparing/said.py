@@ -37,14 +37,15 @@ def headline(comparison: Comparison, at: int) -> str:
     sides = f"n = {base.n} against {other.n}"
     change = "as fast" if not made.delta_s else f"{spoken(abs(made.delta_s))} {'slower' if made.delta_s > 0 else 'faster'}"
     share = f" ({abs(made.delta_s) / base.median * 100:.0f}%)" if base.median > 0 and made.delta_s else ""
-    return f"{spoken(base.median)} to {spoken(other.median)}: {change}{share}, {weight(made)}; {sides}, {made.grounds}"
+    told = ", ".join(filter(None, (f"{change}{share}", weight(made))))
+    return f"{spoken(base.median)} to {spoken(other.median)}: {told}; {sides}, {made.grounds}"
 
 
 def weight(made: Change) -> str:
-    """Whether a difference is one."""
+    """Whether a difference is one, where more than one startup a side tells."""
     if made.verdict is Verdict.SAME:
         return "no difference to be seen"
-    return "unclear" if made.verdict is Verdict.UNCLEAR else "more than noise explains" if made.basis != "single" else "a difference"
+    return "unclear" if made.verdict is Verdict.UNCLEAR else "" if made.basis == "single" else "more than noise explains"
 
 
 def took(sample: Sample) -> str:
