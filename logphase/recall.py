@@ -1,29 +1,24 @@
-"""Startup -> what earlier startups like it took: the store and the fingerprint put together, for whoever watches or compares.
+"""Likeness -> what earlier startups like it took, phase by phase: the store and the likeness put together.
 
-Law of this file: a history that cannot be read is one warning and no answer; nothing that is watched fails by it.
+Law of this file: of startups that differ it is told in what, and the less alike they are, the less sure is what they tell.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from logphase import rules as rule_files
 from logphase.estimate import Past
-from logphase.likeness import likeness, nearest
+from logphase.likeness import nearest
 from logphase.warmth import COLD, WARM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from logphase.history import Entry
     from logphase.likeness import Likeness
     from logphase.store import Store
-    from logphase.timeline import Startup
 
 MOST = 100  # of the newest startups that are asked
 FAR = 1.5  # how much less sure a startup is that is not quite alike …
@@ -31,7 +26,6 @@ FAR_MORE = 0.25  # … and how much more so for each step of distance
 WARM_BY_COLD = 0.57  # of the time of a cold start a warm one takes: median of five published and measured pairs (docs/history.md)
 UNSURE = 0.65  # how much that varies between them, as a standard deviation of the logarithm
 UNTOLD = frozenset({"launch", "spawn", "dist-init", "download"})  # phases that caches change little, and that do not tell cold from warm
-HOST = "LOGPHASE_HOST"
 DEVIATIONS = 3.0  # median absolute deviations over the median that a phase may be silent
 ENOUGH = 3  # startups, for a patience
 
@@ -51,11 +45,6 @@ class Recalled:
         if not self.differs:
             return "history"
         return f"history of the nearest ({', '.join(f'{part}: {how}' for part, how in self.differs)})"
-
-
-def host() -> str:
-    """Which machine this is, for the history: LOGPHASE_HOST where machines are known by another name."""
-    return os.environ.get(HOST, "") or socket.gethostname()
 
 
 def recall(store: Store, wanted: Likeness, most: int = MOST) -> Recalled:
@@ -142,72 +131,3 @@ def patience(recalled: Recalled, phase: str) -> float | None:
         return None
     middle, deviation, number = spreads(recalled.entries).get(phase, (0.0, 0.0, 0))
     return middle + DEVIATIONS * deviation if number >= ENOUGH else None
-
-
-class Recollection:
-    """The history for one process that watches: asked again only when more is known of the startup.
-
-    Args:
-        path: of the store; None where history is switched off.
-        rules: as for `Analyzer`.
-        version: of the engine, where it is known better than by the log, as soon as it is.
-        warn: gets one sentence when the store cannot be read; then there is no history.
-    """
-
-    def __init__(
-        self, path: Path | None, warn: Callable[[str], None], *, rules: str | None = None, version: Callable[[], str] = str
-    ) -> None:
-        self._path, self._warn, self._rules, self._version = path, warn, rules, version
-        self._known: tuple[object, ...] = ()
-        self._recalled = Recalled()
-        self._pasts: dict[str, Past] = {}
-
-    def past(self, startup: Startup) -> Mapping[str, Past]:
-        """What the phases of startups like this one took; nothing before its arguments are known."""
-        self._ask(startup)
-        return self._pasts
-
-    def patience(self, startup: Startup, phase: str) -> float | None:
-        """See `patience`."""
-        self._ask(startup)
-        return patience(self._recalled, phase)
-
-    def _ask(self, startup: Startup) -> None:
-        if self._path is None or not startup.arguments:
-            self._recalled, self._pasts, self._known = Recalled(), {}, ()
-            return
-        known = (startup.index, startup.lines[0], len(startup.arguments), startup.version, tuple(sign.state for sign in startup.signs))
-        if known == self._known or not self._path.is_file():
-            return
-        self._known = known
-        self._recalled = self._read(startup)
-        self._pasts = pasts(self._recalled)
-
-    def _read(self, startup: Startup) -> Recalled:
-        from logphase.store import HistoryError, Store
-
-        assert self._path is not None
-        wanted = likeness(startup, rule_files.load(startup.engine, self._rules), host(), self._version())
-        try:
-            with Store(self._path) as store:
-                return recall(store, wanted)
-        except HistoryError as error:
-            self._warn(f"{error.message}. {error.hint}")
-            self._path = None
-            return Recalled()
-
-
-def spread(startup: Startup, rules: str | None = None) -> dict[str, tuple[float, float, int]]:
-    """Median, median absolute deviation and number of each phase's duration in the startups that are alike; {} where there are none.
-
-    Raises:
-        HistoryError: when the store cannot be used.
-    """
-    from logphase.store import Store, place
-
-    path = place()
-    if path is None or not path.is_file():
-        return {}
-    with Store(path) as store:
-        found = recall(store, likeness(startup, rule_files.load(startup.engine, rules), host()))
-    return {} if found.differs else spreads(found.entries)

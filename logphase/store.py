@@ -11,7 +11,6 @@ import os
 import sqlite3
 import time
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from logphase.errors import LogphaseError
@@ -20,11 +19,9 @@ from logphase.likeness import Likeness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
     from typing import Any
 
-SWITCH = "LOGPHASE_HISTORY"  # off, or the folder
-OFF = frozenset({"off", "0", "no", "false"})
-FILE = "history.sqlite3"
 BUSY_S = 5.0  # that a writer waits for the others
 STEPS = (
     """
@@ -78,16 +75,6 @@ _PHASE = ("startup", "position", "phase", "title", "status", "start_s", "end_s",
 
 class HistoryError(LogphaseError):
     """The history cannot be used: why, and what to do. Nothing that is watched fails by it."""
-
-
-def place() -> Path | None:
-    """Where the history is; None where it is switched off."""
-    switch = os.environ.get(SWITCH, "").strip()
-    if switch.casefold() in OFF:
-        return None
-    state = os.environ.get("XDG_STATE_HOME", "")
-    folder = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return (Path(switch).expanduser() if switch else folder / "logphase") / FILE
 
 
 class Store:

@@ -117,7 +117,8 @@ def backtest(most: int, form: str) -> None:
 
 
 def _store() -> AbstractContextManager[Store]:
-    from logphase.store import SWITCH, Store, place
+    from logphase.recollection import SWITCH, place
+    from logphase.store import Store
 
     path = place()
     if path is None:

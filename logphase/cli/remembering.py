@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from logphase.live import Frame
-    from logphase.recall import Recollection
+    from logphase.recollection import Recollection
     from logphase.timeline import Startup
 
 
@@ -26,8 +27,7 @@ def warn(text: str) -> None:
 
 def recollection(rules: str | None, version: Callable[[], str] = str) -> Recollection:
     """What the history knows, for a Watch. `version`: of the engine, once it is known better than by the log."""
-    from logphase.recall import Recollection
-    from logphase.store import place
+    from logphase.recollection import Recollection, place
 
     return Recollection(place(), warn, rules=rules, version=version)
 
@@ -39,14 +39,15 @@ def remember(
 
     `failed`: the caller knows that it is over, though no line says so.
     """
-    from logphase import rules as rule_files
-    from logphase.history import entry
-    from logphase.recall import host
-    from logphase.store import HistoryError, Store, place
+    from logphase.recollection import host, place
 
     path = place()
     if path is None:
         return 0, 0
+    from logphase import rules as rule_files
+    from logphase.history import entry
+    from logphase.store import HistoryError, Store
+
     finished = new = 0
     try:
         with Store(path) as store:
@@ -61,21 +62,32 @@ def remember(
 
 
 class Remembers:
-    """Looks at every frame and remembers the startup once, when it is ready or has failed."""
+    """Looks at every frame and remembers the startup once, when it is ready or has failed, in a thread: a loop never waits for a disk.
+
+    Leaving it waits until what was begun is done.
+    """
 
     def __init__(self, source: str, rules: str | None, version: Callable[[], str] = str) -> None:
         self._source, self._rules, self._version = source, rules, version
-        self._done = False
+        self._writes: Thread | None = None
 
     def see(self, frame: Frame) -> None:
         """Take the newest frame, after it was shown."""
         from logphase.live import Ending
 
-        if self._done or frame.startup is None or frame.final not in (Ending.READY, Ending.FAILED):
-            return
-        self._done = True
-        found = [(frame.startup, self._source)]
-        remember(found, rules=self._rules, version=self._version(), failed=frame.final is Ending.FAILED)
+        if self._writes is None and frame.startup is not None and frame.final in (Ending.READY, Ending.FAILED):
+            self._writes = Thread(target=self._remember, args=(frame.startup, frame.final is Ending.FAILED), name="logphase-remembers")
+            self._writes.start()
+
+    def _remember(self, startup: Startup, failed: bool) -> None:  # noqa: FBT001 - the thread's argument
+        remember([(startup, self._source)], rules=self._rules, version=self._version(), failed=failed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writes is not None:
+            self._writes.join()
 
 
 def _whole(source: str) -> str:

@@ -114,7 +114,7 @@ def report(
 def _remember(made: Report, rules: str | None) -> None:
     """Put the startups that are shown into the history, and say how many."""
     from logphase.cli.remembering import remember, warn
-    from logphase.store import SWITCH, place
+    from logphase.recollection import SWITCH, place
 
     if place() is None:
         warn(f"nothing is remembered: the history is switched off by {SWITCH}")

@@ -96,8 +96,8 @@ def run(
             witnesses=(leaves, *called.all),
             history=recollection(rules, keeper.version),
         )
-        remembers = Remembers(log, rules, keeper.version)
-        outcome = Running(child, watch, leaves, arrivals, service, called, show, remembers.see, detach=detach).run(log)
+        with Remembers(log, rules, keeper.version) as remembers:
+            outcome = Running(child, watch, leaves, arrivals, service, called, show, remembers.see, detach=detach).run(log)
         arrivals.close()
         ended = child.ended()
         keeper.end(ended.at if ended else None, ended.code if ended else None, outcome.frame.verdict.state.value)

@@ -96,8 +96,8 @@ def watch(
         first_line=first_line,
     )
     source = "standard input" if path == STDIN else path
-    remembers = Remembers(source, rules)
     with ExitStack() as stack:
+        remembers = stack.enter_context(Remembers(source, rules))
         asked = stack.enter_context(_Asked())
         show = stack.enter_context(shown(form, color=color, hide=not no_redact, source=source))
         follower = stack.enter_context(follow(path, offsets={path: offset}, stop=asked.stop))
