@@ -49,6 +49,11 @@ WORDS = (
     "KV Cache",
     "Full KV Cache",
     "Prefill",
+    "8",
+    "12.25",
+    "",
+    "VllmWorker-1",
+    "FULL",
 )
 SETTINGS = tomllib.loads((HERE / "wording.toml").read_text("utf-8"))
 EDGES = [(name, re.compile(words, re.IGNORECASE)) for name, words in SETTINGS["edges"].items()]

@@ -100,7 +100,8 @@ def explain(place: str, engine: str | None, rules: str | None, *, no_redact: boo
     found = re.fullmatch(r"(?P<log>.+):(?P<line>\d{1,12})", place)
     if found is None and place != "-":
         raise LogphaseError(f"{place} names no line", f"Write LOG:LINE, e.g. {place}:1")
-    data = b"".join(chunk.data for chunk in read(found["log"])) if found else sys.stdin.buffer.read()
+    piped = found is None or found["log"] == "-"
+    data = sys.stdin.buffer.read() if found is None or piped else b"".join(chunk.data for chunk in read(found["log"]))
     analyzer = Analyzer(rules=rules, engine=engine)
     analyzer.feed(data)
     known = analyzer.walk.rules

@@ -98,9 +98,9 @@ class Run:
 
     environment: dict[str, str | None] = field(default_factory=lambda: {"COLUMNS": "80", "NO_COLOR": None, "TERM": "xterm"})
 
-    def __call__(self, *arguments: str) -> Result:
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Result:
         """Run and give what came out."""
-        return CliRunner(env=self.environment).invoke(cli, arguments, prog_name="logphase", standalone_mode=True)
+        return CliRunner(env=self.environment).invoke(cli, arguments, input=stdin, prog_name="logphase", standalone_mode=True)
 
 
 @pytest.fixture

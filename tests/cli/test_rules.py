@@ -203,7 +203,7 @@ def test_explain_reads_utf_16_and_stdin(run: Run, log: str, tmp_path: Path) -> N
     told = run("rules", "explain", f"{log}:{number}").output
 
     assert told == run("rules", "explain", f"{wide}:{number}").output
-    assert told == run("rules", "explain", f"-:{number}", input=Path(log).read_bytes()).output
+    assert told == run("rules", "explain", f"-:{number}", stdin=Path(log).read_bytes()).output
 
 
 @pytest.mark.parametrize("engine", rules.bundled())
