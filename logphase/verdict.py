@@ -150,7 +150,10 @@ def _title(startup: Startup, phase_id: str | None) -> str:
 def quote(text: str) -> str:
     """A line short enough for a sentence; the reason stands at its end, the stamp at its start, so the middle goes."""
     text = " ".join(text.split())
-    return text if len(text) <= QUOTE else f"{text[: QUOTE - 40]} … {text[-37:]}"
+    if len(text) <= QUOTE:
+        return text
+    head, tail = text[: QUOTE - 40], text[-37:]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
 
 
 def duration(seconds: float | None) -> str:

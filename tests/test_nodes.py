@@ -188,3 +188,32 @@ def test_table_names_the_nodes(files: tuple[str, str]) -> None:
 
     assert "2 nodes (0:" in result.stdout
     assert "No startup seen" not in result.stdout
+
+
+def test_a_node_joins_those_that_are_named(files: tuple[str, str]) -> None:
+    """With --node for one log, the other log's arguments still say that it belongs to the same launch."""
+    head, worker = files
+
+    assert [0, 1] == [node["rank"] for node in reported("--node", f"0={head}", worker)["startups"][0]["nodes"]]
+
+
+def test_a_node_without_another_is_refused(files: tuple[str, str]) -> None:
+    """One log is no launch on several hosts, and the same log is not two nodes."""
+    head, _ = files
+    alone = CliRunner().invoke(cli, ["report", "--node", f"0={head}"])
+    twice = CliRunner().invoke(cli, ["report", "--node", f"0={head}", "--node", f"1={head}"])
+
+    assert (2, 2) == (alone.exit_code, twice.exit_code)
+    assert "names" in alone.output
+    assert "--node 1=worker.log" in alone.output
+    assert "is named as node 0 and as node 1" in twice.output
+
+
+def test_a_node_whose_others_are_missing_says_so(files: tuple[str, str], tmp_path: Path) -> None:
+    """Of several logs, one of a launch on two hosts says that its other node is not among them; a worker's log alone says nothing."""
+    stranger = tmp_path / "stranger.log"
+    stranger.write_text(log(1, address="10.9.9.9:1"), encoding="utf-8")
+    both = reported(files[0], str(stranger))
+
+    assert [1, 1] == [sum("This is node" in text for text in one["warnings"]) for one in both["startups"]]
+    assert not any("This is node" in text for text in reported(files[1])["startups"][0]["warnings"])

@@ -42,6 +42,8 @@ def _nodes(_: click.Context, __: click.Parameter, values: Iterable[str]) -> dict
             raise click.BadParameter(f"{value!r} names no node; write its number and its log, e.g. --node 1=node1.log")
         if int(named[1]) in found.values():
             raise click.BadParameter(f"node {int(named[1])} is named twice")
+        if named[2] in found:
+            raise click.BadParameter(f"{named[2]} is named as node {found[named[2]]} and as node {int(named[1])}")
         found[named[2]] = int(named[1])
     return found
 
@@ -53,13 +55,49 @@ def merged(timelines: dict[str, Timeline], nodes: dict[str, int]) -> dict[str, T
         missing = [path for path in told if not timelines[path].startups]
         if missing:
             raise LogphaseError(f"{missing[0]} holds no startup, so it is no node of one", "Look at it alone: logphase report FILE")
-        return _put_together(timelines, {path: timelines[path].startups[-1] for path in told}, nodes)
+        group = {path: timelines[path].startups[-1] for path in told}
+        numbers = {path: nodes[path] for path in told}
+        for path, timeline in timelines.items():
+            fitting = None if path in group else _joins(timeline, group, numbers)
+            if fitting is not None:
+                group[path], numbers[path] = fitting, node_rank(fitting) or 0
+        if len(nodes) == 1 == len(group):
+            raise LogphaseError(
+                f"--node names {told[0]} alone, and no other log that is named belongs to its launch",
+                "Name each node's log: logphase report --node 0=head.log --node 1=worker.log",
+            )
+        return _put_together(timelines, group, numbers) if len(group) > 1 else timelines
     for path, timeline in list(timelines.items()):
         for startup in timeline.startups:
             group = _group(timelines, path, startup)
             if len(group) > 1:
                 timelines = _put_together(timelines, group, {name: node_rank(one) or 0 for name, one in group.items()})
-    return timelines
+    return {path: _apart(timeline) for path, timeline in timelines.items()} if len(timelines) > 1 else timelines
+
+
+def _joins(timeline: Timeline, group: dict[str, Startup], numbers: dict[str, int]) -> Startup | None:
+    """The last startup of a log that --node does not name, if it is a node of the launch by its own arguments."""
+    for startup in reversed(timeline.startups):
+        own = node_rank(startup)
+        if own is not None and own not in numbers.values():
+            return startup if any(one_launch(startup, one) or not one.arguments for one in group.values()) else None
+    return None
+
+
+def _apart(timeline: Timeline) -> Timeline:
+    """The timeline with a word on each startup of several nodes whose other nodes are not among the named logs."""
+    return replace(timeline, startups=tuple(map(_alone, timeline.startups)))
+
+
+def _alone(startup: Startup) -> Startup:
+    own = node_rank(startup)
+    if own is None or startup.nodes:
+        return startup
+    told = (
+        f"This is node {own} of {startup.arguments['nnodes']}; none of the other logs names the same launch (dist_init_addr, shape, time) "
+        "and another node. If one belongs to it, say so: --node 0=FILE --node 1=FILE"
+    )
+    return replace(startup, warnings=(*startup.warnings, told))
 
 
 def _group(timelines: dict[str, Timeline], path: str, startup: Startup) -> dict[str, Startup]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from logphase.views.advice import advice
 from logphase.views.markup import Html, el, join
+from logphase.views.measures import memory_by_phase
 from logphase.views.words import quote
 
 if TYPE_CHECKING:
@@ -25,26 +26,28 @@ _LONG, _SHORT = 1500, 400  # characters of a line: one that a statement rests on
 def wanted(startup: Startup, verdict: Verdict) -> dict[int, list[str]]:
     """Number of a line -> what rests on it, in the order of the lines."""
     found: dict[int, list[str]] = {}
-
-    def rests(line: int, says: str) -> None:
+    for line, says in _statements(startup, verdict):
         if line > 0 and says not in found.setdefault(line, []):
             found[line].append(says)
+    return dict(sorted(found.items()))
 
+
+def _statements(startup: Startup, verdict: Verdict) -> Iterator[tuple[int, str]]:
+    """Lines and what rests on each."""
     if verdict.cause is not None:
-        rests(verdict.cause.line, "cause")
+        yield verdict.cause.line, "cause"
     for evidence in verdict.evidence:
         if verdict.cause is None or evidence.line != verdict.cause.line:
-            rests(evidence.line, evidence.rule)
-    for hint in advice(startup):
-        for line in hint.lines:
-            rests(line, "hint")
-    rests(startup.started.line, "start")
+            yield evidence.line, evidence.rule
+    yield from ((line, "hint") for hint in advice(startup) for line in hint.lines)
+    yield startup.started.line, "start"
     for phase in startup.phases:
         first, last = phase.lines
-        rests(first, f"{phase.id} begins" if last != first else phase.id)
+        yield first, f"{phase.id} begins" if last != first else phase.id
         if last != first:
-            rests(last, f"{phase.id} ends" if phase.status == "done" else f"{phase.id}: last line")
-    return dict(sorted(found.items()))
+            yield last, f"{phase.id} ends" if phase.status == "done" else f"{phase.id}: last line"
+    for values in memory_by_phase(startup).values():
+        yield min(values, key=lambda value: value.avail_gb).line, "least free memory"
 
 
 @dataclass(slots=True)

@@ -268,7 +268,7 @@ def curve(phase: Phase, pace: Pace, shade: str) -> Figure:
         "customdata": [words(f"{start:g} to {end:g} s") for start, end, _ in pace.rates] + [""],
         "hovertemplate": f"%{{y:.3g}} {unit} a second<br>%{{customdata}}<extra></extra>",
     }
-    layout = base_layout(270) | {
+    layout = base_layout(270, left=50) | {
         "xaxis": axis("the bar's own seconds") | {"anchor": "y2", "range": [pace.points[0][0], pace.points[-1][0]]},
         "yaxis": axis(unit) | {"domain": [0.42, 1], "rangemode": "tozero"},
         "yaxis2": axis("a second") | {"domain": [0, 0.3], "rangemode": "tozero", "nticks": 3},

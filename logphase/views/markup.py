@@ -14,7 +14,7 @@ from logphase.views.words import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_EMPTY = frozenset({"br", "meta", "hr", "col"})
+_EMPTY = frozenset({"br", "meta", "hr", "col", "wbr"})
 
 
 class Html(str):

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logphase.timeline import Gap, Phase, Span, Startup
+    from logphase.timeline import Gap, Memory, Phase, Span, Startup
 
 AFTER = frozenset({"serving", "shutdown"})
 """Phases that are not part of the startup: no share, no bar."""
@@ -63,6 +63,16 @@ def blame(startup: Startup) -> list[Phase]:
     """Phases of the startup by duration, the longest first."""
     known = [phase for phase in startup.phases if phase.id not in AFTER and so_far(startup, phase) is not None]
     return sorted(known, key=lambda phase: -(so_far(startup, phase) or 0.0))
+
+
+def memory_by_phase(startup: Startup) -> dict[str, list[Memory]]:
+    """Of each phase the values of the rank that had least free memory, as they came."""
+    found: dict[str, list[Memory]] = {}
+    for value in startup.memory:
+        if value.phase not in AFTER:
+            found.setdefault(value.phase, []).append(value)
+    tags = {name: min(values, key=lambda value: (value.avail_gb, -value.line)).rank for name, values in found.items()}
+    return {name: [value for value in values if value.rank == tags[name]] for name, values in found.items()}
 
 
 def telling_gaps(startup: Startup) -> list[Gap]:

@@ -12,16 +12,17 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
+from logphase.verdict import duration
 from logphase.views import figures, measures, sections
 from logphase.views.advice import advice
 from logphase.views.excerpts import Excerpts, wanted
 from logphase.views.markup import Html, el, join, text
 from logphase.views.palette import RANKS, colours
 from logphase.views.sentence import sentence, unseen
-from logphase.views.words import count, lines, quote, seconds, spoken, visible
+from logphase.views.words import count, lines, quote, seconds, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from logphase.hints import Hint
     from logphase.timeline import Phase, Startup
@@ -113,7 +114,7 @@ class _Page:
         return el(
             "article",
             sections.verdict_banner(self.report, startup, verdict, origin, excerpts),
-            sections.key_figures(startup),
+            sections.key_figures(startup, excerpts),
             el("nav", *(el("a", title, href=f"#{key}") for key, title, _ in made), aria_label="Sections"),
             *(el("section", el("h2", title, id=f"{key}-h"), content, id=key, aria_labelledby=f"{key}-h") for key, title, content in made),
         )
@@ -190,9 +191,9 @@ def _paced(phase: Phase, pace: measures.Pace) -> str:
     unit = phase.progress.unit if phase.progress is not None else "steps"
     (first, _), (last, done) = pace.points[0], pace.points[-1]
     start, end, step = pace.longest
-    told = f"{done:,} {unit} in {spoken(last - first)}, {pace.mean:.3g} a second. "
-    where = f"{spoken(start)} into the bar" if start > first else "at its begin"
-    return f"{told}Longest wait: {spoken(end - start)} for number {step:,}, {where}."
+    told = f"{done:,} {unit} in {duration(last - first)}, {pace.mean:.3g} a second. "
+    where = f"{duration(start)} into the bar" if start > first else "at its begin"
+    return f"{told}Longest wait: {duration(end - start)} for number {step:,}, {where}."
 
 
 def _advice(hints: Sequence[Hint], excerpts: Excerpts, *, hide: bool) -> Html | None:
@@ -202,8 +203,15 @@ def _advice(hints: Sequence[Hint], excerpts: Excerpts, *, hide: bool) -> Html | 
     for hint in hints:
         where = join([" (", join([excerpts.link(line) for line in hint.lines[:_LINES]], ", "), ")"])
         reason = el("p", quote(hint.reason, hide=hide), where)
-        items.append(el("li", el("h3", quote(hint.title, hide=hide)), reason, el("p", quote(hint.action, hide=hide), cls="action")))
+        action = el("p", *_coded(quote(hint.action, hide=hide)), cls="action")
+        items.append(el("li", el("h3", quote(hint.title, hide=hide)), reason, action))
     return el("ol", *items, cls="hints")
+
+
+def _coded(text: str) -> Iterator[str]:
+    """What stands between backticks as code."""
+    for at, part in enumerate(text.split("`")):
+        yield el("code", part) if at % 2 else part
 
 
 def _nothing(report: Report) -> Html:
@@ -214,7 +222,7 @@ def _nothing(report: Report) -> Html:
         "header",
         el("p", el("span", "unseen", cls="state"), el("span", " · ".join(report.sources), cls="facts"), cls="eyebrow"),
         el("h1", f"{said[:1].upper()}{said[1:]}."),
-        el("p", advice),
+        el("p", *_coded(advice)),
         el("div", el("h2", "What was looked for"), el("ul", *looked)) if looked else None,
         cls="verdict unseen",
     )

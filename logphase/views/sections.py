@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from logphase.redact import redact_arguments
+from logphase.verdict import duration
 from logphase.views import measures
 from logphase.views.markup import Html, el, join
 from logphase.views.palette import colours
 from logphase.views.startup_arguments import GROUPS
-from logphase.views.words import count, moment, quote, ranks, seconds, spoken
+from logphase.views.words import count, moment, quote, ranks, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from logphase.timeline import Memory, Phase, Span, Startup
+    from logphase.timeline import Phase, Span, Startup
     from logphase.verdict import Verdict
     from logphase.views import Report
     from logphase.views.excerpts import Excerpts
@@ -97,7 +98,7 @@ def _advice(verdict: Verdict) -> Html | None:
     stall = verdict.stall
     if stall is None:
         return None
-    told = f"{stall.phase} has been silent for {spoken(stall.silence_s)}; {spoken(stall.budget_s)} are allowed ({stall.budget_from}). "
+    told = f"{stall.phase} has been silent for {duration(stall.silence_s)}; {duration(stall.budget_s)} are allowed ({stall.budget_from}). "
     if stall.missing:
         told += f"Not heard of: {ranks(stall.missing)}. Look at these processes first: do they live, what do they wait for "
         told += "(py-spy dump --pid)?"
@@ -106,27 +107,29 @@ def _advice(verdict: Verdict) -> Html | None:
     return el("div", el("h2", "What to do"), el("p", told), cls="cause")
 
 
-def key_figures(startup: Startup) -> Html | None:
+def key_figures(startup: Startup, excerpts: Excerpts) -> Html | None:
     """The few numbers that a reader takes away."""
-    tiles: list[tuple[str, str, str]] = []
+    tiles: list[tuple[str, str, str | None]] = []
     ready, whole = startup.ready, measures.total(startup)
     if ready is not None and ready.after_s is not None:
-        tiles.append(("Ready after", spoken(ready.after_s), f"at {moment(ready.time).replace('T', ' ')}" if ready.time is not None else ""))
+        when = f"at {moment(ready.time).replace('T', ' ')}" if ready.time is not None else ""
+        tiles.append(("Ready after", duration(ready.after_s), when))
     elif whole > 0:
-        tiles.append(("Seen for", spoken(whole), "never ready" if startup.cause or startup.stopped else "not ready yet"))
+        tiles.append(("Seen for", duration(whole), "never ready" if startup.cause or startup.stopped else "not ready yet"))
     longest = next(iter(measures.blame(startup)), None)
     if longest is not None:
         part = measures.share(startup, longest)
-        tiles.append(("Longest phase", seconds(measures.so_far(startup, longest) or 0.0), f"{longest.title}{_percent(part, ', {}')}"))
+        tiles.append(("Longest phase", duration(measures.so_far(startup, longest) or 0.0), f"{longest.title}{_percent(part, ', {}')}"))
     behind = max(startup.phases, key=lambda phase: phase.spread_s or 0.0, default=None)
     if behind is not None and len(startup.ranks) > 1 and behind.slowest is not None and (behind.spread_s or 0.0) >= _SPREAD:
-        tiles.append(("Widest spread of ranks", seconds(behind.spread_s or 0.0), f"{behind.slowest} last in {behind.title}"))
-    least = min((value for value in startup.memory if value.phase not in measures.AFTER), key=lambda value: value.avail_gb, default=None)
+        tiles.append(("Widest spread of ranks", duration(behind.spread_s), f"{behind.slowest} longest in {behind.title}"))
+    known = [value for values in measures.memory_by_phase(startup).values() for value in values]
+    least = min(known, key=lambda value: value.avail_gb, default=None)
     if least is not None:
-        tiles.append(("Least free GPU memory", f"{least.avail_gb:.2f} GB", f"{least.rank or 'no tag'}, line {least.line}"))
+        tiles.append(("Least free GPU memory", f"{least.avail_gb:.2f} GB", join([least.rank, excerpts.link(least.line)], ", ")))
     if startup.explained is not None and whole > 0:
         unnamed = 1 - startup.explained
-        tiles.append(("Unexplained", _percent(unnamed, "{}"), f"{seconds(unnamed * whole)} that no line names"))
+        tiles.append(("Unexplained", _percent(unnamed, "{}"), f"{duration(unnamed * whole)} that no line names"))
     if not tiles:
         return None
     return el("dl", *(el("div", el("dt", name), el("dd", value), el("dd", note, cls="note")) for name, value, note in tiles), cls="tiles")
@@ -156,7 +159,7 @@ def phases(startup: Startup, excerpts: Excerpts) -> Html:
                 cls=phase.status,
             )
         )
-    heads = ("Phase", "Begins", "Takes", "Share", f"0 to {spoken(whole)}" if whole else "", "Ranks and progress", "Lines")
+    heads = ("Phase", "Begins", "Takes", "Share", f"0 to {duration(whole)}" if whole else "", "Ranks and progress", "Lines")
     return _table("Phases in order", heads, rows, numbers=(1, 2, 3), cls="phases")
 
 
@@ -193,7 +196,7 @@ def _last_word(phase: Phase) -> str:
         done = f" at {phase.progress.done:,} of {phase.progress.total:,} {phase.progress.unit}" if phase.progress is not None else ""
         words.append(f"{phase.status}{done}")
     if phase.slowest is not None and (phase.spread_s or 0.0) >= _SPREAD and len(phase.ranks) > 1:
-        words.append(f"{phase.slowest} last, +{seconds(phase.spread_s or 0.0)}")
+        words.append(f"{phase.slowest} longest, +{seconds(phase.spread_s or 0.0)}")
     if phase.missing:
         words.append(f"missing {ranks(phase.missing)}")
     if phase.spans:
@@ -278,20 +281,14 @@ def _rank_cell(phase: Phase, tag: str) -> Html:
 
 def memory(startup: Startup, excerpts: Excerpts) -> Html | None:
     """Free memory per phase: before, after, and the rank that has least."""
-    by_phase: dict[str, list[Memory]] = {}
-    for value in startup.memory:
-        if value.phase not in measures.AFTER:
-            by_phase.setdefault(value.phase, []).append(value)
     titles = {phase.id: phase.title for phase in startup.phases}
     rows = []
-    for name, values in by_phase.items():
-        tag = min(values, key=lambda value: (value.avail_gb, -value.line)).rank
-        own = [value for value in values if value.rank == tag]
+    for name, own in measures.memory_by_phase(startup).items():
         least = min(own, key=lambda value: value.avail_gb)
         change = f"{own[-1].avail_gb - own[0].avail_gb:+.2f}" if len(own) > 1 else _DASH
         cells = [_number(cell) for cell in (f"{own[0].avail_gb:.2f}", f"{own[-1].avail_gb:.2f}", change)]
         where = el("td", excerpts.link(least.line, str(least.line)), cls="lines")
-        rows.append(el("tr", el("th", titles.get(name, name), scope="row"), *cells, el("td", tag or _DASH, cls="rank"), where))
+        rows.append(el("tr", el("th", titles.get(name, name), scope="row"), *cells, el("td", least.rank or _DASH, cls="rank"), where))
     heads = ("Phase", "First value", "Last value", "Change", "On the rank with least", "Line")
     return _table("Free GPU memory in GB", heads, rows, numbers=(1, 2, 3)) if rows else None
 
@@ -306,7 +303,7 @@ def gaps(startup: Startup) -> Html | None:
     parts: list[Html] = []
     if startup.explained is not None:
         named = _percent(startup.explained, "{}")
-        parts.append(el("p", f"{named} of {spoken(whole)} lie between the begin and the end of a phase that lines prove."))
+        parts.append(el("p", f"{named} of {duration(whole)} lie between the begin and the end of a phase that lines prove."))
     rows = []
     for gap in sorted(found, key=lambda gap: -gap.duration_s):
         before, after = titles.get(gap.after or "", gap.after), titles.get(gap.before or "", gap.before)
@@ -338,7 +335,13 @@ def arguments(report: Report, startup: Startup) -> Html | None:
 
 def _pairs(report: Report, names: Sequence[str], given: dict[str, object]) -> Iterable[Html]:
     for name in names:
-        yield el("div", el("dt", name), el("dd", quote(str(given[name]), hide=report.redact, limit=_VALUE)))
+        yield el("div", el("dt", _foldable(name)), el("dd", quote(str(given[name]), hide=report.redact, limit=_VALUE)))
+
+
+def _foldable(name: str) -> Html:
+    """An argument's name that may be folded behind its underscores."""
+    *heads, last = name.split("_")
+    return join([*(f"{part}_" for part in heads), last], el("wbr"))
 
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[Html], *, numbers: Iterable[int] = (), cls: str | None = None) -> Html:

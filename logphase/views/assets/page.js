@@ -22,9 +22,14 @@
   const open = [];
   addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("details:not([open])")) { fold.open = true; open.push(fold); }
-    for (const name of Object.keys(figures)) Plotly.Plots.resize(document.getElementById(name));
+    document.documentElement.classList.add("paper"); // as wide as a sheet: a figure does not fit itself while it is printed
+    const plots = Object.keys(figures).map(name => document.getElementById(name));
+    const wide = plots.map(plot => plot.clientWidth);
+    plots.forEach((plot, at) => Plotly.relayout(plot, { width: wide[at] }));
   });
   addEventListener("afterprint", () => {
     for (const fold of open.splice(0)) fold.open = false;
+    document.documentElement.classList.remove("paper");
+    for (const name of Object.keys(figures)) Plotly.relayout(name, { width: null, autosize: true });
   });
 })();
