@@ -31,7 +31,7 @@ PAUSE_S, PAUSE_SHARE = 5.0, 0.5  # of a bar that stands still
 MANY_SIZES, MANY_SHARE, MANY_S = 16, 0.15, 10.0  # captures of a graph
 BEHIND_S, BEHIND_SHARE = 10.0, 0.1  # a rank behind the others
 STILL_S, STILL_TIMES, STILL_SHARE = 10.0, 5.0, 0.2  # shard loading that stands still
-SLOW_GB_S, SLOW_S, SLOW_SHARE = 2.0, 30.0, 0.2  # shard loading
+SLOW_GB_S, SLOW_S, SLOW_SHARE = 2.0, 30.0, 0.15  # shard loading
 NODE_S = 5.0  # a node after the others
 JIT_S = 30.0  # of DeepGEMM
 WARM_UP_S = 5.0
@@ -66,12 +66,13 @@ def _before_first_line(startup: Startup) -> Iterator[Hint]:
         return
     parts = " and ".join(f"{phase.id} {duration(phase.duration_s)}" for phase in found)
     more = "" if startup.started.source == "process" else " What passed before the log's first stamp comes on top."
+    before = "what the job did first, then " if startup.started.source == "process" else ""
     yield Hint(
         "before-first-line",
         f"{100 * spent / total:.0f} % of the time had passed when a scheduler wrote its first line",
         f"{duration(spent)} of {duration(total)}: {parts}.{more}",
-        "That is process start and Python imports, once for the launcher and once for the schedulers: put the image and its site-packages "
-        "on a local disk, pull the image beforehand, and keep compiled .pyc files in it. No server flag changes this part.",
+        f"That is {before}process start and Python imports, once for the launcher and once for the schedulers: put the image and its "
+        "site-packages on a local disk, pull the image beforehand, and keep compiled .pyc files in it. No server flag changes this part.",
         tuple(phase.lines[1] for phase in found),
     )
 

@@ -29,7 +29,7 @@ EXPECTED = {
     "log-level-warning": {"only-bars"},
     "no-graphs": {"before-first-line"},
     "skip-warmup": {"before-first-line"},
-    "slurm-cancelled": {"before-first-line", "capture-compiles", "slow-warm-up"},
+    "slurm-cancelled": {"slow-shards", "before-first-line", "capture-compiles", "slow-warm-up"},
     "target-graphs": {"slow-warm-up"},
     "tp2-eagle3": {"capture-compiles"},
     "two-launches": {"before-first-line"},
