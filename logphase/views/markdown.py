@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from logphase.views import measures
 from logphase.views.advice import advice
+from logphase.views.facts import facts
 from logphase.views.sentence import said, unseen
-from logphase.views.words import lines, moment, quote, ranks, seconds, spoken, visible
+from logphase.views.words import quote, ranks, seconds, spoken, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ def render(report: Report) -> str:
 def _startup(report: Report, startup: Startup, verdict: Verdict, origin: str) -> Iterator[str]:
     hide = report.redact
     yield f"### **{verdict.state.value}**: {plain(said(verdict, hide=hide))}"
-    yield _facts(report, startup, origin)
+    yield " · ".join(facts(report, startup, origin, code))
     if verdict.cause is not None:
         rank = f" on {code(verdict.cause.rank)}" if verdict.cause.rank else ""
         yield f"**First cause**, line {verdict.cause.line}{rank}:\n\n{code(quote(verdict.cause.text, hide=hide))}"
@@ -54,24 +55,6 @@ def _startup(report: Report, startup: Startup, verdict: Verdict, origin: str) ->
     yield from _section("Warnings", [plain(quote(text, hide=hide)) for text in dict.fromkeys((*startup.warnings, *verdict.warnings))])
     evidence = [item for item in verdict.evidence if item.line > 0][:_EVIDENCE]
     yield from _section("Evidence", [f"line {item.line}: {code(quote(item.text, hide=hide, limit=300))}" for item in evidence])
-
-
-def _facts(report: Report, startup: Startup, origin: str) -> str:
-    facts = [code(origin if origin != "-" else "standard input")]
-    siblings = sum(1 for other in report.origins if other == origin)
-    if siblings > 1:
-        facts.append(f"startup {startup.index} of {siblings}")
-    facts += [lines(*startup.lines), plain(startup.engine)]
-    model = startup.arguments.get("model_path") or startup.arguments.get("model")
-    if isinstance(model, str):
-        facts.append(code(quote(model, hide=report.redact, limit=120)))
-    if startup.ranks:
-        facts.append(f"{len(startup.ranks)} rank{'s' * (len(startup.ranks) > 1)} ({plain(ranks(startup.ranks))})")
-    if startup.nodes:
-        facts.append(f"{len(startup.nodes)} nodes ({', '.join(f'{node.rank}: {code(node.source)}' for node in startup.nodes)})")
-    if startup.started.time is not None:
-        facts.append(f"started {moment(startup.started.time)}")
-    return " · ".join(facts)
 
 
 def _table(startup: Startup) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from logphase.redact import redact_arguments
 from logphase.verdict import duration
 from logphase.views import measures
+from logphase.views.facts import facts
 from logphase.views.markup import Html, el, join
 from logphase.views.palette import colours
 from logphase.views.startup_arguments import GROUPS
@@ -34,31 +35,13 @@ def verdict_banner(report: Report, startup: Startup, verdict: Verdict, origin: s
     state = verdict.state.value
     return el(
         "header",
-        el("p", el("span", state, cls="state"), el("span", _facts(report, startup, origin), cls="facts"), cls="eyebrow"),
+        el("p", el("span", state, cls="state"), el("span", " · ".join(facts(report, startup, origin)), cls="facts"), cls="eyebrow"),
         el("h1", quote(verdict.summary, hide=report.redact)),
         _cause(report, verdict, excerpts),
         _evidence(report, verdict, excerpts),
         _advice(verdict),
         cls=f"verdict {state}",
     )
-
-
-def _facts(report: Report, startup: Startup, origin: str) -> str:
-    siblings = sum(1 for other in report.origins if other == origin)
-    facts = [origin if origin != "-" else "standard input"]
-    if siblings > 1:
-        facts.append(f"startup {startup.index} of {siblings}")
-    facts += [f"lines {startup.lines[0]:,}{_DASH}{startup.lines[1]:,}", startup.engine]
-    model = startup.arguments.get("model_path") or startup.arguments.get("model")
-    if isinstance(model, str):
-        facts.append(quote(model, hide=report.redact, limit=80))
-    if startup.source:
-        facts.append(f"from {startup.source}")
-    if startup.ranks:
-        facts.append(f"{count(len(startup.ranks), 'rank')} ({ranks(startup.ranks)})" if len(startup.ranks) > 1 else startup.ranks[0])
-    if startup.started.time is not None:
-        facts.append(f"started {moment(startup.started.time).replace('T', ' ')}")
-    return " · ".join(facts)
 
 
 def _cause(report: Report, verdict: Verdict, excerpts: Excerpts) -> Html | None:

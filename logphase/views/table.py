@@ -15,10 +15,11 @@ from rich.text import Text
 
 from logphase.views import phasetable
 from logphase.views.advice import advice
+from logphase.views.facts import facts
 from logphase.views.glyphs import ASCII, STYLE, UNICODE
 from logphase.views.measures import telling_gaps
 from logphase.views.sentence import said, unseen
-from logphase.views.words import count, lines, moment, quote, ranks, seconds, spoken, visible
+from logphase.views.words import count, quote, ranks, seconds, spoken, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +91,7 @@ def _startup(report: Report, shown: tuple[Startup, Verdict, str], width: int, gl
     startup, verdict, origin = shown
     yield _headline(verdict.state.value, said(verdict, hide=report.redact))
     yield Text("")
-    for line in _packed(_facts(report, startup, origin), f" {glyphs.dot} ", width):
+    for line in _packed(facts(report, startup, origin), f" {glyphs.dot} ", width):
         yield Text(line, style="dim", no_wrap=True, overflow="ellipsis")
     yield from _evidence(report, verdict, width)
     if startup.phases:
@@ -110,26 +111,6 @@ def _headline(state: str, text: str) -> RenderableType:
     grid.add_column(overflow="fold")
     grid.add_row(Text(f"{state.upper()}:", style=f"bold reverse {STYLE[state]}"), Text(text, style="bold"))
     return grid
-
-
-def _facts(report: Report, startup: Startup, origin: str) -> list[str]:
-    """Which startup this is: file, number, lines, engine, model, ranks, start."""
-    siblings = sum(1 for other in report.origins if other == origin)
-    which = f"startup {startup.index} of {siblings}, " if siblings > 1 else ""
-    facts = [visible(origin), f"{which}{lines(*startup.lines)}", startup.engine]
-    model = startup.arguments.get("model_path") or startup.arguments.get("model")
-    if isinstance(model, str):
-        facts.append(quote(model, hide=report.redact, limit=80))
-    if startup.source:
-        facts.append(f"from {visible(startup.source)}")
-    if startup.ranks:
-        many = len(startup.ranks) > 1
-        facts.append(f"{len(startup.ranks)} ranks ({ranks(startup.ranks)})" if many else visible(startup.ranks[0]))
-    if startup.nodes:
-        facts.append(f"{len(startup.nodes)} nodes ({', '.join(f'{node.rank}: {visible(node.source)}' for node in startup.nodes)})")
-    if startup.started.time is not None:
-        facts.append(f"started {moment(startup.started.time).replace('T', ' ')}")
-    return facts
 
 
 def _packed(pieces: Sequence[str], between: str, width: int) -> Iterator[str]:
