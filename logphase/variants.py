@@ -180,7 +180,8 @@ def with_baseline(variants: Sequence[Variant], name: str) -> list[Variant]:
     Raises:
         LogphaseError: there is none.
     """
-    found = next((one for one in variants if name in (one.name, one.name.partition("=")[2])), None)
+    named = {text.casefold(): one for one in reversed(variants) for text in (one.name.partition("=")[2], one.name)}
+    found = named.get(name.casefold())
     if found is None:
         raise LogphaseError(f"no variant is called {name!r}", f"Variants: {', '.join(one.name for one in variants)}.")
     return [found, *(one for one in variants if one is not found)]
