@@ -16,6 +16,8 @@ from logphase.views.palette import colours
 from logphase.views.words import count, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from logphase.comparison import Row
     from logphase.views.comparing import Sheet
     from logphase.views.figures import Figure
@@ -80,7 +82,7 @@ class _Page:
             "header",
             el("p", el("span", word, cls="state"), el("span", self.comparison.engine, cls="facts"), cls="eyebrow"),
             el("h1", f"{self.title[:1].upper()}{self.title[1:]}."),
-            el("div", el("table", el("tbody", *rows)), cls="scroll"),
+            _scroll("Variants", [el("tbody", *rows)]),
             el("ul", *broken) if broken else None,
             cls=f"verdict {state}",
         )
@@ -97,9 +99,8 @@ class _Page:
             ]
         heads.append(el("th", "Because", scope="col"))
         rows = [self._row(row, shades.get(row.id)) for row in (*self.comparison.phases, self.comparison.gaps, self.comparison.total)]
-        table = el("table", el("thead", el("tr", *heads)), el("tbody", *rows))
         told = "Medians, with the range where there are repeats; a change against the baseline, and its share of the total's change."
-        return join([el("p", told), el("div", table, cls="scroll")])
+        return join([el("p", told), _scroll("Phases in each variant", [el("thead", el("tr", *heads)), el("tbody", *rows)])])
 
     def _row(self, row: Row, shade: str | None) -> Html:
         swatch = el("span", cls="swatch", style=f"background:{shade}") if shade else None
@@ -152,7 +153,7 @@ class _Page:
         if not rows:
             return None
         head = el("tr", el("th", "Phase and rank", scope="col"), *(el("th", label, scope="col", cls="num") for label in self.labels))
-        table = el("div", el("table", el("thead", head), el("tbody", *rows)), cls="scroll")
+        table = _scroll("Phases by rank", [el("thead", head), el("tbody", *rows)])
         return el("details", el("summary", count(len(rows), "row")), table)
 
     def _arguments(self) -> Html:
@@ -173,15 +174,21 @@ class _Page:
             for one in arguments
         ]
         told = el("p", f"{count(others, 'more argument')} in which the versions differ.") if others else None
-        return join([el("div", el("table", el("thead", head), el("tbody", *rows), cls="arguments"), cls="scroll"), told])
+        return join([_scroll("Arguments that differ", [el("thead", head), el("tbody", *rows)], cls="arguments"), told])
 
     def _environment(self) -> Html | None:
         rows = [
             el("tr", el("th", name, scope="row"), *(el("td", quote(value or "not set", hide=self.sheet.redact)) for value in values))
             for name, values in self.comparison.environment
         ]
-        return el("div", el("table", el("tbody", *rows), cls="arguments"), cls="scroll") if rows else None
+        return _scroll("Environment that differs", [el("tbody", *rows)], cls="arguments") if rows else None
 
     def _notes(self) -> Html | None:
         notes = [quote(note, hide=self.sheet.redact) for note in (*self.comparison.notes, *said.remarks(self.comparison))]
         return el("ul", *(el("li", note) for note in notes)) if notes else None
+
+
+def _scroll(caption: str, parts: Sequence[Html], cls: str | None = None) -> Html:
+    """A table with its caption for who does not see it, in a box that scrolls."""
+    table = el("table", el("caption", caption, cls="hidden"), *parts, cls=cls)
+    return el("div", table, cls="scroll", tabindex=0, role="region", aria_label=caption)
