@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("logphase.cli.demo:demo", "Show a real startup, replayed fast through the live view, and its report."),
     "history": (
         "logphase.cli.history:history",
-        "The startups seen before: list, show, forget, export, and how good the time left was.",
+        "List, show, forget and export the startups seen before, and judge the time left by them.",
     ),
     "rules": ("logphase.cli.rules:rules", "Show, check, try and explain the rules that read a log."),
 }

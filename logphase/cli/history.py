@@ -21,11 +21,11 @@ TESTED = 500
 TEXT_OR_JSON = click.Choice(["table", "json"])
 
 
-@click.group(short_help="The startups seen before: list, show, forget, export, and how good the time left was.")
+@click.group(short_help="List, show, forget and export the startups seen before, and judge the time left by them.")
 def history() -> None:
-    """The startups seen before: they feed the time left of watch and run, and comparisons.
+    """List, show, forget and export the startups seen before, and judge the time left by them.
 
-    Each startup that watch or run saw to its end, and each that report --remember was given, is kept in $XDG_STATE_HOME/logphase
+    They feed the time left of watch and run, and comparisons. Each startup that watch or run saw to its end, and each that report --remember was given, is kept in $XDG_STATE_HOME/logphase
     (~/.local/state/logphase), arguments without secrets. LOGPHASE_HISTORY=off switches it off, LOGPHASE_HISTORY=FOLDER moves it.
 
     \b

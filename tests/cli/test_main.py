@@ -50,7 +50,7 @@ def test_every_command_and_option_has_help_and_an_example(run: Run, name: str) -
 
 def test_help_and_version(run: Run) -> None:
     """The group lists its commands and knows its version."""
-    assert "report  Explain a startup" in run("--help").output
+    assert "report   Explain a startup" in run("--help").output
     assert f"logphase {__version__}\n" == run("--version").output
 
 
