@@ -81,25 +81,24 @@ def _end(writer: Writer, watch: subprocess.Popen[str]) -> None:
         watch.terminate()
 
 
-def reported(folder: Path, lines: int) -> dict[str, Any]:
-    """What a report says of the first lines of a log."""
+def reported(folder: Path, lines: int) -> dict[str, Any] | None:
+    """What a report says of the first lines of a log; None if there is no startup in them."""
     whole = (folder / "server.log").read_bytes().splitlines(keepends=True)
-    kept = b"".join(whole[:0])
-    number = 0
+    kept, number = b"", 0
     for line in whole:  # bytes.splitlines cuts at a lone CR, too
         if number == lines:
             break
         kept += line
         number += line.endswith(b"\n")
     done = subprocess.run([*LOGPHASE, "report", "-", "--format", "json"], input=kept, capture_output=True, check=True)
-    return json.loads(done.stdout)["startups"][-1]  # type: ignore[no-any-return]
+    return next(reversed(json.loads(done.stdout)["startups"]), None)
 
 
-def differences(event: dict[str, Any], report: dict[str, Any]) -> list[str]:
+def differences(event: dict[str, Any], report: dict[str, Any] | None) -> list[str]:
     """In what the watched startup is another than the reported one."""
     watched = event["startup"]
-    if watched is None:
-        return ["no startup"]
+    if watched is None or report is None:
+        return [] if watched is report else [f"startup: {bool(watched)} instead of {bool(report)}"]
     pairs = {
         "state": (event["state"], report["verdict"]["state"]),
         "phase": (event["phase"], report["verdict"]["phase"]),

@@ -45,8 +45,9 @@ NEWS = frozenset({Edge.LAUNCH, Edge.ARGUMENTS, Edge.STOP, Edge.FATAL})  # of a s
 class Walk:
     """The walk with the rules of one engine."""
 
-    def __init__(self, rules: RuleSet, until: float | None = None, reference: float | None = None) -> None:
+    def __init__(self, rules: RuleSet, until: float | None = None, reference: float | None = None, afterwards: int = AFTERWARDS) -> None:
         self.rules = rules
+        self._afterwards = afterwards
         self.lines = LineSplitter()
         self.records = RecordParser(rules, reference)
         self.matcher = Matcher(rules)
@@ -227,7 +228,7 @@ class Walk:
     def _quieten(self) -> None:
         settled = self.launches.settled
         self._settled = self._settled + 1 if settled else 0
-        calm = self._settled > AFTERWARDS or not self.launches.serving
+        calm = self._settled > self._afterwards or not self.launches.serving
         quiet = not self._alert and ((settled and calm) or self._unknown > PATIENT_LINES)
         scan = self._scanner(settled) if quiet else None
         if scan is not self._scan:
@@ -312,13 +313,18 @@ class Analyzer:
 
     `engine` names the rules; without it the first words that only one engine writes choose it. `rules` is a file or folder that adds
     to them. `until` (seconds on the log's clock) leaves out what is later; `reference` (seconds since 1970) completes stamps without
-    a date or year.
+    a date or year. `afterwards`: how many lines are read with care behind a ready one; only who polls is in them.
     """
 
     def __init__(
-        self, rules: str | None = None, engine: str | None = None, until: float | None = None, reference: float | None = None
+        self,
+        rules: str | None = None,
+        engine: str | None = None,
+        until: float | None = None,
+        reference: float | None = None,
+        afterwards: int = AFTERWARDS,
     ) -> None:
-        self._extra, self._until, self._reference = rules, until, reference
+        self._extra, self._until, self._reference, self._afterwards = rules, until, reference, afterwards
         self._walk = self._new(engine or rule_files.available(rules)[0])
         self._decided = self._walk.claimed = engine is not None
         self._held: list[tuple[bytes, float | None, Launched | None]] = []
@@ -327,7 +333,7 @@ class Analyzer:
         self._first = 1  # number of the first line
 
     def _new(self, engine: str) -> Walk:
-        return Walk(rule_files.load(engine, self._extra), self._until, self._reference)
+        return Walk(rule_files.load(engine, self._extra), self._until, self._reference, self._afterwards)
 
     @property
     def walk(self) -> Walk:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 HEAD = 1 << 16  # bytes of a line that are kept
 HISTORY = 1 << 16  # bytes of popped lines that can be looked at again
-VAST = 1 << 27  # bytes of a log from which on newlines are counted in vectors
+VAST = 1 << 27  # bytes of a log from which on newlines are counted in vectors …
+LARGE = 1 << 18  # … where so many bytes are passed over at once: a live log comes in small pieces
 NEWLINE = 0x0A
 RETURN = 0x0D
 _ENDS = re.compile(rb"[\r\n]")
@@ -129,7 +130,7 @@ class LineSplitter:
 
     def _newlines(self, size: int) -> int:
         """Newlines in the next `size` bytes; from a size on where its import has paid, numpy counts them."""
-        if self.offset < VAST:
+        if self.offset < VAST or size < LARGE:
             return self._buffer.count(b"\n", self._start, self._start + size)
         import numpy as np
 

@@ -161,27 +161,22 @@ class RecordParser:
     def _record(self, text: str, piece: Piece, *, bar: bool) -> Record:
         source = self._source
         found = None if bar else self._header(text)
-        base = Record(
-            piece.line, text, text.strip(), rank=piece.rank, source=source, outer=piece.outer, at=piece.at, bar=bar, wrappers=piece.wrappers
-        )
         if found is None:
             time, came_from = self._time(None, piece)
-            return replace(base, time=time, time_from=came_from, owner=self._owners.get(source))
+            return Record(
+                piece.line, text, text.strip(), time, came_from, piece.rank,
+                source=source, owner=self._owners.get(source), outer=piece.outer, at=piece.at, bar=bar, wrappers=piece.wrappers,
+            )  # fmt: skip
         header, match = found
         part = match.groupdict()
         self.headed += header.id != "torch"
         time, came_from = self._time(part.get("time"), piece)
         rank = (part.get("rank") or "").strip() or piece.rank
-        record = replace(
-            base,
-            message=text[match.end() :],
-            time=time,
-            time_from=came_from,
-            rank=rank,
-            alias=int(part["alias"]) if part.get("alias") else None,
-            level=part.get("level"),
-            header=header.id,
-        )
+        alias = int(part["alias"]) if part.get("alias") else None
+        record = Record(
+            piece.line, text, text[match.end() :], time, came_from, rank, alias, part.get("level"),
+            source, header.id, outer=piece.outer, at=piece.at, bar=bar, wrappers=piece.wrappers,
+        )  # fmt: skip
         self._owners[source] = record
         return record
 

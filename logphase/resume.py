@@ -135,7 +135,7 @@ class Reading:
             replace(self._state, told=Told(state, text, asked, self._line, tuple(self._news))).write(self._keep)
 
     def _new(self, engine: str | None) -> Recorder:
-        return Recorder(rules=self._rules, engine=engine, reference=self._reference)
+        return Recorder(rules=self._rules, engine=engine, reference=self._reference, afterwards=0)
 
     def _begin(self) -> tuple[Recorder, int]:
         """An analyzer that knows what the last call knew, and where to read on; a new one from the start if there was none."""

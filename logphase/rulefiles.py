@@ -38,7 +38,7 @@ class Table(NamedTuple):
     @property
     def name(self) -> str:
         """The path as a message shows it: bundled files by folder and name."""
-        return f"{self.folder}/{Path(self.path).name}" if self.layer == BUNDLED else self.path
+        return f"{self.folder}/{self.path.rpartition(os.sep)[2]}" if self.layer == BUNDLED else self.path
 
 
 def home() -> Path:

@@ -59,6 +59,10 @@ class Unwrapper:
             piece = replace(self._inherited, line=line.number, text=line.text, at=line.at, raw=line.text, partial=self._inherited.partial)
         held, self._held = self._held, None
         first = piece if held is None else _joined(held, piece)
+        if not first.partial and "\n" not in first.text and "\r" not in first.text:  # nearly every line
+            if first.text or first.source is not None:
+                yield first
+            return
         texts = _ENDS.split(first.text) if "\n" in first.text or "\r" in first.text else [first.text]
         for index, text in enumerate(texts, 1):
             own = replace(first if index == 1 else piece, text=text)  # what stands behind a return was said when the rest came

@@ -42,7 +42,7 @@ def ended() -> bytes:
 
 def whole(log: Path) -> Timeline:
     """A reading from the start."""
-    analyzer = Analyzer()
+    analyzer = Analyzer(afterwards=0)
     for chunk in read(log):
         analyzer.feed(chunk.data, chunk.at)
     analyzer.close()

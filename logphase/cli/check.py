@@ -87,7 +87,7 @@ def check(
     if reading is not None:
         timeline = reading.timeline(lambda reason: click.echo(f"Warning: {path}: {reason}", err=True))
     else:
-        timeline = analyse(path, engine=engine, rules=rules, until=as_of.moment if as_of else None)
+        timeline = analyse(path, engine=engine, rules=rules, until=as_of.moment if as_of else None, brief=True)
     hide = not no_redact
     if named:
         from logphase.cli.witnessed import witnessed

@@ -30,13 +30,22 @@ def only(name: str) -> str:
 
 
 def analyse(
-    path: str, *, engine: str | None = None, rules: str | None = None, until: float | None = None, copy: BinaryIO | None = None
+    path: str,
+    *,
+    engine: str | None = None,
+    rules: str | None = None,
+    until: float | None = None,
+    copy: BinaryIO | None = None,
+    brief: bool = False,
 ) -> Timeline:
-    """Read one log to its end, or to the moment `until` on its own clock. `copy` gets what was read, for what can be read only once."""
-    from logphase.analyzer import Analyzer
+    """Read one log to its end, or to the moment `until` on its own clock.
+
+    `copy` gets what was read, for what can be read only once. `brief`: the verdict is all that is asked for.
+    """
+    from logphase.analyzer import AFTERWARDS, Analyzer
     from logphase.sources import read
 
-    analyzer = Analyzer(rules=rules, engine=engine, until=until, reference=changed(path))
+    analyzer = Analyzer(rules=rules, engine=engine, until=until, reference=changed(path), afterwards=0 if brief else AFTERWARDS)
     for chunk in read(path):
         if chunk.reason:
             click.echo(f"Warning: {path}: {chunk.reason}", err=True)
