@@ -29,6 +29,7 @@ _LABELLED = 16  # lanes that have room for words
 _ROOM = 960  # pixels
 _POINTS = 80  # from which on a line needs no dots
 _LEFT = 62  # pixels: numbers of up to five digits and a title
+_WIDEST = 200  # pixels for the names of ranks
 QUIET = "#808893"
 _GOOD, _BAD = "#1f9d55", "#d1293d"
 _UNTAGGED = "no tag"
@@ -62,7 +63,7 @@ def gantt(startup: Startup) -> Figure | None:
     order = ([SERVER] if SERVER in used or not shown else []) + [words(tag) for tag in shown]
     lane_px = 40 if len(order) <= 2 else 27 if len(order) <= 9 else 21 if len(order) <= _LABELLED + 1 else 13
     size = 12 if lane_px > 13 else 9
-    layout = base_layout(lane_px * len(order) + 88, 44, left=16 + max(map(len, order)) * size * 5 // 8)
+    layout = base_layout(lane_px * len(order) + 88, 44, left=min(16 + max(map(len, order)) * size * 5 // 8, _WIDEST))
     layout |= {
         "barmode": "overlay",
         "bargap": 0.22,

@@ -215,7 +215,7 @@ def chain(startup: Startup, excerpts: Excerpts) -> Html | None:
                 cls="ready",
             )
         )
-    return _table("Critical chain", ("Waited for", "At", "For", "Last rank", "Lines"), rows, numbers=(1, 2))
+    return _table("Critical chain", ("Waited for", "At", "For", "Last rank", "Lines"), rows, numbers=(1, 2), cls="chain")
 
 
 def blame(startup: Startup) -> Html | None:
