@@ -20,6 +20,7 @@ from logphase.lines import HEAD, Line, LineSplitter, clean
 from logphase.literals import scanner
 from logphase.records import RecordParser
 from logphase.rules import Edge
+from logphase.snapshot import snapshot
 from logphase.spans import STAMP_S
 from logphase.timeline import Timeline
 
@@ -133,7 +134,7 @@ class Walk:
         seen = [launch for launch in self.launches.all[begin:end] if launch.evident or (launch.faint and self.claimed)]
         for launch in seen:
             launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
-        return [launch.startup() for launch in seen]
+        return [snapshot(launch) for launch in seen]
 
     def _peek(self) -> None:
         """Bars in the unfinished line are shown, and kept only when it is complete."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from logphase.records import Record
     from logphase.rules import RuleSet
     from logphase.spans import Track
-    from logphase.timeline import Progress, Startup
+    from logphase.timeline import Progress
 
 CAUSE_ITSELF = 3  # strength of a fatal rule that names the cause
 MAX_MEMORY = 20_000
@@ -394,14 +394,6 @@ class StartupBuilder:
             track.settle(record.time, every=True)
         self.phases.track("serving").begin(None, record.time, record.line)
         self._advance(event, None)
-
-    # --- what comes out
-
-    def startup(self) -> Startup:
-        """The launch as a value, at the end of what was fed."""
-        from logphase.snapshot import snapshot
-
-        return snapshot(self)
 
 
 def _evidence(rule: str, record: Record, rank: str | None) -> Evidence:

@@ -25,8 +25,9 @@ TEXT_OR_JSON = click.Choice(["table", "json"])
 def history() -> None:
     """List, show, forget and export the startups seen before, and judge the time left by them.
 
-    They feed the time left of watch and run, and comparisons. Each startup that watch or run saw to its end, and each that report --remember was given, is kept in $XDG_STATE_HOME/logphase
-    (~/.local/state/logphase), arguments without secrets. LOGPHASE_HISTORY=off switches it off, LOGPHASE_HISTORY=FOLDER moves it.
+    They feed the time left of watch and run, and comparisons. Each startup that watch or run saw to its end, and each that
+    report --remember was given, is kept in $XDG_STATE_HOME/logphase (~/.local/state/logphase), arguments without secrets.
+    LOGPHASE_HISTORY=off switches it off, LOGPHASE_HISTORY=FOLDER moves it.
 
     \b
     Exit codes
