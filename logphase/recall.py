@@ -14,7 +14,7 @@ from logphase.likeness import nearest
 from logphase.warmth import COLD, WARM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from logphase.history import Entry
     from logphase.likeness import Likeness
@@ -108,10 +108,10 @@ def _caches(recalled: Recalled) -> tuple[Sequence[Entry], float, float]:
     return (cold if recalled.warmth == COLD else warm), 1.0, 0.0
 
 
-def spreads(entries: Iterable[Entry]) -> dict[str, tuple[float, float, int]]:
-    """Median, median absolute deviation and number of each phase's duration in entries, in whatever order they come."""
+def spreads(recalled: Recalled) -> dict[str, tuple[float, float, int]]:
+    """Median, median absolute deviation and number of each phase's duration, whatever the order of startups; {} where none is alike."""
     took: dict[str, list[float]] = {}
-    for entry in entries:
+    for entry in () if recalled.differs else _caches(recalled)[0]:
         for phase in entry.phases:
             if phase.duration_s is not None and phase.status == "done":
                 took.setdefault(phase.id, []).append(phase.duration_s)
@@ -127,7 +127,5 @@ def _spread(values: Sequence[float]) -> tuple[float, float, int]:
 
 def patience(recalled: Recalled, phase: str) -> float | None:
     """How long a phase may be silent by history: its median and DEVIATIONS more; None where too few startups tell."""
-    if recalled.differs:
-        return None
-    middle, deviation, number = spreads(recalled.entries).get(phase, (0.0, 0.0, 0))
+    middle, deviation, number = spreads(recalled).get(phase, (0.0, 0.0, 0))
     return middle + DEVIATIONS * deviation if number >= ENOUGH else None

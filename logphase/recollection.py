@@ -95,25 +95,23 @@ class Recollection:
             self._path = None
             self._warn(answer.trouble)
         asking = self._asks is not None and self._asks.is_alive()
-        known = (len(startup.arguments), startup.version, tuple(sign.state for sign in startup.signs))
+        known = (len(startup.arguments), startup.version, self._version(), tuple(sign.state for sign in startup.signs))
         this = (startup.index, startup.lines[0])
-        if self._path is not None and startup.arguments and not asking and (this, known) != (answer.startup, answer.known):
-            self._asks = Thread(target=self._ask, args=(startup, this, known), name="logphase-history", daemon=True)
+        path = self._path
+        if path is not None and startup.arguments and not asking and (this, known) != (answer.startup, answer.known) and path.is_file():
+            self._asks = Thread(target=self._ask, args=(path, startup, this, known), name="logphase-history", daemon=True)
             self._asks.start()
         return answer if answer.startup == this else _Answer()
 
-    def _ask(self, startup: Startup, this: tuple[int, int], known: tuple[object, ...]) -> None:
+    def _ask(self, path: Path, startup: Startup, this: tuple[int, int], known: tuple[object, ...]) -> None:
         from logphase import rules as rule_files
         from logphase.likeness import likeness
-        from logphase.recall import Recalled, pasts, recall
+        from logphase.recall import pasts, recall
         from logphase.store import HistoryError, Store
 
-        assert self._path is not None
         try:
-            found = Recalled()
-            if self._path.is_file():
-                with Store(self._path) as store:
-                    found = recall(store, likeness(startup, rule_files.load(startup.engine, self._rules), host(), self._version()))
+            with Store(path) as store:
+                found = recall(store, likeness(startup, rule_files.load(startup.engine, self._rules), host(), self._version()))
             self._answer = _Answer(this, known, found, pasts(found))
         except HistoryError as error:
             self._answer = _Answer(this, known, trouble=f"{error.message}. {error.hint}")
@@ -121,6 +119,8 @@ class Recollection:
 
 def spread(startup: Startup, rules: str | None = None) -> dict[str, tuple[float, float, int]]:
     """Median, median absolute deviation and number of each phase's duration in the startups that are alike; {} where there are none.
+
+    Cold and warm startups are not put together: of a startup whose log does not tell, the warm ones are taken.
 
     Raises:
         HistoryError: when the store cannot be used.
@@ -135,4 +135,4 @@ def spread(startup: Startup, rules: str | None = None) -> dict[str, tuple[float,
 
     with Store(path) as store:
         found = recall(store, likeness(startup, rule_files.load(startup.engine, rules), host()))
-    return {} if found.differs else spreads(found.entries)
+    return spreads(found)

@@ -137,7 +137,7 @@ def test_patience_wants_enough_equal_startups() -> None:
 def test_the_spread_of_phases_does_not_depend_on_order() -> None:
     """Median, median absolute deviation and number, whichever startup came first."""
     entries = [made(f"{took}", took=took) for took in (30.0, 40.0, 35.0, 90.0)]
-    found = [spreads(order) for order in itertools.permutations(entries)]
+    found = [spreads(Recalled(order)) for order in itertools.permutations(entries)]
 
     assert (37.5, 5.0, 4) == found[0]["weights"]
     assert [found[0]] * len(found) == found

@@ -15,6 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from logphase.recollection import FILE
+from logphase.store import Store
+
 ROOT = Path(__file__).parent.parent
 FAKE = str(ROOT / "tests" / "fake_server.py")
 LIMIT_S = 30.0
@@ -178,6 +181,18 @@ def test_detach_leaves_a_ready_server_running(launch: Launcher, port: int) -> No
     assert f"pid {run.record['pid']}" in said
     assert str(run.log) in said
     assert "ready" == run.record["state"]
+
+
+def test_a_startup_that_was_ready_is_remembered(launch: Launcher, port: int, tmp_path: Path) -> None:
+    """The history has it as soon as it was ready, with where and how long; a note and the environment stay beside the log."""
+    run = launch(*fake("normal", port), options=("--detach",), environment={"LOGPHASE_HISTORY": str(tmp_path), "LOGPHASE_HOST": "gpu-7"})
+    code, _ = run.end()
+    with Store(tmp_path / FILE) as store:
+        (kept,) = store.entries()
+
+    assert 0 == code
+    assert ("ready", "gpu-7", str(run.log)) == (kept.state, kept.likeness.host, kept.source)
+    assert {"spawn", "weights"} <= {phase.id for phase in kept.phases}
 
 
 def test_without_detach_it_stays_until_the_server_has_ended_well(launch: Launcher, port: int) -> None:
