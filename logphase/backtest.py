@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from logphase.estimate import Estimate, estimate
+from logphase.estimate import EARLY, Estimate, estimate
 from logphase.history import READY, restore
 from logphase.likeness import Nearest, nearest
-from logphase.recall import MOST, UNTOLD, Recalled, pasts
+from logphase.recall import MOST, Recalled, pasts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,7 +101,7 @@ def _has_arguments(kept: Entry, at_s: float) -> bool:
 
 
 def _is_told(kept: Entry, at_s: float) -> bool:
-    return any(phase.end_s is not None and phase.end_s <= at_s for phase in kept.phases if phase.id not in UNTOLD)
+    return any(phase.end_s is not None and phase.end_s <= at_s for phase in kept.phases if phase.id not in EARLY)
 
 
 def scores(guesses: Sequence[Guess]) -> tuple[Score, ...]:

@@ -23,6 +23,7 @@ STUCK = 4.0  # of its own steps without a new one, and SLOW_S: then the rate tha
 SLOW_S = 10.0
 SPREAD = 0.15  # least width of a range, to both sides
 NOT_TO_COME = frozenset({"serving", "shutdown"})
+EARLY = frozenset({"launch", "spawn", "dist-init", "download"})  # phases that never come late, and that caches change little
 Z = 1.2816  # standard deviations of a normal distribution that hold four of five
 PRIOR = 0.15  # how much the time of a phase usually varies, as a share (docs/history.md)
 PRIOR_N = 3.0  # how many startups that counts as
@@ -135,13 +136,26 @@ def _to_ready(startup: Startup, running: Estimate | None, quiet_s: float, past: 
         after = _conditional(before.after, max(0.0, now - (now if phase.end_s is None else phase.end_s)), before)
     if rest is None or after is None:
         return None
-    middle = rest.middle + after.middle
-    low = middle - math.hypot(rest.middle - rest.low, after.middle - after.low, STAMP_S)
-    high = middle + math.hypot(rest.high - rest.middle, after.high - after.middle, STAMP_S)
+    moved = _moved(startup, past, phase.id)
+    middle = max(rest.middle, rest.middle + after.middle + moved)
+    blur = math.hypot(STAMP_S, moved * Z * PRIOR * before.wide)
+    low = middle - math.hypot(rest.middle - rest.low, after.middle - after.low, blur)
+    high = middle + math.hypot(rest.high - rest.middle, after.high - after.middle, blur)
     number = len(before.after)
     told = f"{before.source}, {number} startup{'' if number == 1 else 's'}"
     by_bar = running is not None and phase.id == startup.current and phase.progress is not None
     return Estimate(middle, max(0.0, low), high, "ready", f"the bar and {told}" if by_bar else told)
+
+
+def _moved(startup: Startup, past: Mapping[str, Past], current: str) -> float:
+    """What is still to come though it came earlier before, less what came already: versions change the order of phases."""
+    if past[current].wide <= 1.0:
+        return 0.0
+    seen = {phase.id for phase in startup.phases}
+    order = list(past)
+    at = order.index(current)
+    late = math.fsum(_median(past[name].took) for name in order[:at] if name not in seen and name not in EARLY)
+    return late - math.fsum(_median(past[name].took) for name in order[at + 1 :] if name in seen)
 
 
 def _newest(startup: Startup, past: Mapping[str, Past]) -> Phase | None:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from logphase.estimate import Past
+from logphase.estimate import EARLY, Past
 from logphase.likeness import nearest
 from logphase.warmth import COLD, WARM
 
@@ -25,7 +25,6 @@ FAR = 1.5  # how much less sure a startup is that is not quite alike …
 FAR_MORE = 0.25  # … and how much more so for each step of distance
 WARM_BY_COLD = 0.57  # of the time of a cold start a warm one takes: median of five published and measured pairs (docs/history.md)
 UNSURE = 0.65  # how much that varies between them, as a standard deviation of the logarithm
-UNTOLD = frozenset({"launch", "spawn", "dist-init", "download"})  # phases that caches change little, and that do not tell cold from warm
 DEVIATIONS = 3.0  # median absolute deviations over the median that a phase may be silent
 ENOUGH = 3  # startups, for a patience
 
@@ -78,7 +77,7 @@ def pasts(recalled: Recalled) -> dict[str, Past]:
     order = sorted(rows, key=lambda name: sorted(row[0] for row in rows[name])[len(rows[name]) // 2])
     return {
         name: Past(
-            took=tuple(row[1] * (1.0 if name in UNTOLD else factor) for row in rows[name]),
+            took=tuple(row[1] * (1.0 if name in EARLY else factor) for row in rows[name]),
             after=tuple(row[2] * factor for row in rows[name]),
             curves=tuple(row[3] for row in rows[name] if row[3]),
             source=recalled.source,

@@ -192,6 +192,21 @@ def test_few_startups_make_a_wide_range() -> None:
     assert len(set(widths)) == len(widths)
 
 
+def test_another_version_may_have_another_order() -> None:
+    """Of startups that are not quite alike: what has not come yet is still to come, and what has come is not waited for again."""
+    past = {
+        "spawn": Past((20.0,), (40.0,), wide=2.0),
+        "prefill-graph": Past((10.0,), (30.0,), wide=2.0),
+        "target-graph": Past((5.0,), (25.0,), wide=2.0),
+        "draft-graph": Past((20.0,), (5.0,), wide=2.0),
+    }
+    phases = (phase("spawn", 0.0, 20.0), phase("draft-graph", 20.0, 20.0), phase("target-graph", 40.0, 5.0))
+    found = estimate(startup(phases, current="target-graph", last_line=Moment(BEGAN + 45, 9, "log", 45.0)), 0.0, past)
+
+    assert found is not None
+    assert 25.0 + 10.0 - 20.0 == pytest.approx(found.left_s, abs=0.5)
+
+
 def test_what_is_over_has_no_time_left() -> None:
     """Ready: nothing to wait for."""
     done = starting([(10.0 * done, done) for done in range(25)], 64)
