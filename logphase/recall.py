@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from logphase.estimate import EARLY, Past
+from logphase.history import READY
 from logphase.likeness import nearest
 from logphase.warmth import COLD, WARM
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from logphase.likeness import Likeness
     from logphase.store import Store
 
+TOTAL = "total"  # started to ready, among phases
 MOST = 100  # of the newest startups that are asked
 FAR = 1.5  # how much less sure a startup is that is not quite alike …
 FAR_MORE = 0.25  # … and how much more so for each step of distance
@@ -108,9 +110,14 @@ def _caches(recalled: Recalled) -> tuple[Sequence[Entry], float, float]:
 
 
 def spreads(recalled: Recalled) -> dict[str, tuple[float, float, int]]:
-    """Median, median absolute deviation and number of each phase's duration, whatever the order of startups; {} where none is alike."""
+    """Median, median absolute deviation and number of each phase's duration, and of the total of those that got ready, under TOTAL.
+
+    Whatever the order of startups; {} where none is alike.
+    """
     took: dict[str, list[float]] = {}
     for entry in () if recalled.differs else _caches(recalled)[0]:
+        if entry.state == READY and entry.total_s is not None:
+            took.setdefault(TOTAL, []).append(entry.total_s)
         for phase in entry.phases:
             if phase.duration_s is not None and phase.status == "done":
                 took.setdefault(phase.id, []).append(phase.duration_s)

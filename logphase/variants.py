@@ -16,6 +16,7 @@ from logphase.flags import plain
 from logphase.launch_record import recorded
 from logphase.logs import STDIN, changed, choose, expand
 from logphase.rules import load
+from logphase.samples import TESTED, Spread
 from logphase.sides import Run, Variant
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MANY = 8  # logs from which on more than one process is worth its start
 AT_ONCE = 4  # logs that a process takes at a time
 LEAST = 2  # sides of a comparison
 NOT_GIVEN = "not given"
+HISTORY = "history:"
+_ENTRIES = re.compile(rf"{HISTORY}(\d{{1,15}}(?:,\d{{1,15}})*)")
 
 
 class Job(NamedTuple):
@@ -50,18 +53,26 @@ class Log(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A side as the user named it."""
+    """A side as the user named it: paths, or names of entries as `history:12`."""
 
     name: str
     paths: tuple[str, ...]
 
 
 def named(argument: str) -> Named:
-    """A path, a glob, or `NAME=GLOB`."""
+    """A path, a glob, `history:12,15`, or `NAME=` one of these."""
     given = re.fullmatch(r"([^=/\\]+)=(.+)", argument, re.DOTALL)
     if given is None or argument == STDIN or os.path.lexists(argument):
-        return Named(argument, tuple(expand([argument])))
-    return Named(given[1], tuple(expand([given[2]])))
+        return Named(argument, _meant(argument))
+    return Named(given[1], _meant(given[2]))
+
+
+def _meant(text: str) -> tuple[str, ...]:
+    """The files or entries that a text means."""
+    entries = _ENTRIES.fullmatch(text)
+    if entries is None or os.path.lexists(text):
+        return tuple(expand([text]))
+    return tuple(dict.fromkeys(f"{HISTORY}{int(number)}" for number in entries[1].split(",")))
 
 
 def told_apart(sides: Iterable[Named]) -> list[Named]:
@@ -100,13 +111,15 @@ def read_log(job: Job) -> Log:
     from logphase.analyzer import Analyzer
     from logphase.sources import read
 
+    if job.path.startswith(HISTORY) and not os.path.lexists(job.path):
+        return _remembered(job.path)
     warnings = []
     try:
         analyzer = Analyzer(rules=job.rules, engine=job.engine, reference=changed(job.path))
         for chunk in read(job.path):
             if chunk.reason:
                 warnings.append(f"{job.path}: {chunk.reason}")
-            analyzer.feed(chunk.data, chunk.at)
+            analyzer.feed(chunk.data, chunk.at, chunk.launched)
         analyzer.close()
         timeline = analyzer.timeline()
         chosen = choose(timeline, job.which, job.path)
@@ -116,6 +129,36 @@ def read_log(job: Job) -> Log:
     startups = timeline.startups
     runs = tuple(_run(startups[at], job.path, _of(records, at, len(startups))) for at in chosen)
     return Log(job.path, runs, tuple(warnings))
+
+
+def _remembered(name: str) -> Log:
+    """An entry of the history as a log that held this startup."""
+    from logphase.history import restore
+    from logphase.recollection import place
+    from logphase.store import HistoryError, Store
+
+    path = place()
+    if path is None:
+        return Log(name, failure=(f"{name}: history is switched off", "Name a log instead."))
+    try:
+        with Store(path) as store:
+            found = store.entries([int(name.removeprefix(HISTORY))])
+    except HistoryError as error:
+        return Log(name, failure=(error.message, error.hint))
+    if not found:
+        return Log(name, failure=(f"{name}: there is no such entry", "See what is kept: logphase history list"))
+    return Log(name, (Run(restore(found[0]), name),))
+
+
+def spread_of(base: Variant, rules: str | None) -> dict[str, Spread]:
+    """How the phases of earlier startups of this kind varied, by history; nothing where there is none.
+
+    Raises:
+        HistoryError: the history cannot be read.
+    """
+    from logphase.recollection import spread
+
+    return {name: Spread(*figures) for name, figures in spread(base.pooled[0].startup, rules).items()}
 
 
 def _of(records: tuple[LaunchRecord, ...], at: int, startups: int) -> LaunchRecord | None:
@@ -203,9 +246,17 @@ def without_empty(variants: Sequence[Variant]) -> tuple[list[Variant], list[str]
 
 
 def put_together(
-    sides: Sequence[Named], logs: Mapping[str, Log], *, by: str | None = None, baseline: str | None = None, rules: str | None = None
+    sides: Sequence[Named],
+    logs: Mapping[str, Log],
+    *,
+    by: str | None = None,
+    baseline: str | None = None,
+    rules: str | None = None,
+    history: bool = False,
 ) -> Comparison:
     """The comparison of logs that were read; of two engines the baseline's rules say what arguments do.
+
+    `history`: where a side has too few startups for a test, ask the user's history how they vary.
 
     Raises:
         LogphaseError: nothing to compare with, or a name that there is not.
@@ -216,4 +267,10 @@ def put_together(
     if baseline is not None:
         made = with_baseline(made, baseline)
     kept, notes = without_empty(made)
-    return compare_variants(kept, load(kept[0].runs[0].startup.engine, rules), notes=notes)
+    spread: dict[str, Spread] = {}
+    if history and min(len(side.pooled) for side in kept) < TESTED:
+        try:
+            spread = spread_of(kept[0], rules)
+        except LogphaseError as error:
+            notes.append(f"{error.message}: how earlier startups varied is not known.")
+    return compare_variants(kept, load(kept[0].runs[0].startup.engine, rules), spread, notes)

@@ -24,7 +24,7 @@ SHOWN = [
     for language, block in BLOCK.findall(README)
     if language == "console"
     for command, output in [block.split("\n", maxsplit=1)]
-    if re.match(r"\$ logphase (?:check|report) sample_logs/\S+$", command)
+    if re.match(r"\$ logphase (?:check|report|compare)(?: sample_logs/\S+)+$", command)
 ]
 
 

@@ -54,8 +54,8 @@ def compare(
 ) -> ExitCode:
     """Put startups side by side: which arguments differ, and what that did to each phase.
 
-    Each LOG is a variant; a quoted glob, or NAME=GLOB, is one variant with repeats. The first is the baseline. Of a file with several
-    startups the last one counts, unless --startup says otherwise. Startups that did not get ready are told and left out.
+    Each LOG is a variant; a quoted glob, NAME=GLOB, or entries of the history are one variant with repeats. The first is the baseline. Of a
+    file with several startups the last one counts, unless --startup says otherwise. Startups that did not get ready are told and left out.
     Ends with 0 when the comparison was made, whatever it says; with 1 when --fail-over finds something slower; with 2 on bad input.
 
     \b
@@ -64,6 +64,7 @@ def compare(
       logphase compare 'graphs/*.log' 'eager/*.log'
       logphase compare main='main-*.log' branch='pr-*.log' --fail-over 10%
       logphase compare 'runs/*.log' --by speculative_num_steps
+      logphase compare history:12,15 today.log
       logphase compare a.log b.log -o comparison.html
       logphase compare a.log b.log --format markdown >> "$GITHUB_STEP_SUMMARY"
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
@@ -79,7 +80,7 @@ def compare(
         read = variants.read_all(jobs, progress=told)
     for warning in (warning for log in read.values() for warning in log.warnings):
         click.echo(f"Warning: {warning}", err=True)
-    comparison = variants.put_together(named, read, by=by, baseline=baseline, rules=rules)
+    comparison = variants.put_together(named, read, by=by, baseline=baseline, rules=rules, history=True)
     broken = budget.breaches(comparison, limits) if limits is not None else None
     sheet = Sheet(
         comparison=comparison,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from io import BytesIO, StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,12 +15,10 @@ from junitparser import JUnitXml
 
 from logphase import variants
 from logphase.cli import cli
-from logphase.launch_record import ENDING
+from logphase.sources.arrivals import LAUNCHES
 from tests.conftest import SAMPLE_LOGS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
     from tests.cli.conftest import Run
@@ -201,7 +200,7 @@ def test_recorded_commands_and_environment(run: Run, tmp_path: Path) -> None:
     for name, command, variable in (("a.log", ["sglang", "--model", "m"], "1"), ("b.log", ["sglang", "--model", "m", "--tp", "1"], "2")):
         names.append(slow(tmp_path, name, 10))
         record = {"command": command, "folder": "/", "started": "x", "offset": 0, "pid": 1, "environment": {"NCCL_DEBUG": variable}}
-        (tmp_path / f"{name}{ENDING}").write_text(json.dumps(record | {"versions": {"torch": variable}}) + "\nno json\n", "utf-8")
+        (tmp_path / f"{name}{LAUNCHES}").write_text(json.dumps(record | {"versions": {"torch": variable}}) + "\nno json\n", "utf-8")
     found = document(run("compare", *names, "--format", "json"))
 
     assert [{"name": "NCCL_DEBUG", "values": ["1", "2"]}, {"name": "torch (package)", "values": ["1", "2"]}] == found["environment"]
@@ -263,3 +262,36 @@ def test_two_processes_read_what_one_does(tmp_path: Path) -> None:
 
     assert variants.read_all(jobs, 1) == variants.read_all(jobs, 2, told.append)
     assert list(range(1, variants.MANY + 1)) == told
+
+
+def remembered(run: Run, folder: Path, seconds: list[int]) -> None:
+    """Startups of one kind in the history."""
+    for at, taken in enumerate(seconds):
+        log = Path(slow(folder, f"past{at}.log", taken))
+        log.write_text(log.read_text("utf-8").replace("2026-01-02 03", f"2026-01-{at + 3:02d} 03"), "utf-8")
+        assert 0 == run("report", str(log), "--remember").exit_code
+
+
+def test_history_tells_how_one_startup_varies(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With four earlier startups of this kind a difference of one against one is judged by their spread."""
+    monkeypatch.setenv("LOGPHASE_HISTORY", str(tmp_path / "history"))
+    remembered(run, tmp_path, [10, 11, 12, 10])
+    found = document(run("compare", slow(tmp_path, "a.log", 10), slow(tmp_path, "b.log", 14), "--format", "json"))
+    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")  # type: ignore[attr-defined]
+
+    assert (["slower"], ["history"], [2.224]) == (weights["verdict"], weights["basis"], weights["noise_s"])
+    assert ["history"] == found["total"]["basis"]  # type: ignore[index]
+
+
+def test_entries_of_the_history_are_variants(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`history:1,2` is a variant of two startups; an entry that there is not ends with 2."""
+    monkeypatch.setenv("LOGPHASE_HISTORY", str(tmp_path / "history"))
+    remembered(run, tmp_path, [10, 12])
+    found = document(run("compare", "history:1,2", slow(tmp_path, "b.log", 14), "--format", "json"))
+    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")  # type: ignore[attr-defined]
+
+    assert ([2, 1], [11.0, 14.0]) == (weights["n"], weights["median_s"])
+    assert (2, "Error: history:9: there is no such entry") == (
+        (wrong := run("compare", "history:9", "history:1")).exit_code,
+        wrong.stderr.splitlines()[0],
+    )
