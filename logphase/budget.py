@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from logphase.comparison import TOTAL
 from logphase.errors import LogphaseError
-from logphase.samples import Verdict
+from logphase.samples import THUMB_S, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,15 +117,29 @@ def breaches(comparison: Comparison, budget: Budget) -> tuple[Breach, ...]:
     return tuple(found)
 
 
+def doubts(comparison: Comparison, budget: Budget) -> tuple[Breach, ...]:
+    """What is over a relative limit by seconds, and too few startups to say whether that is chance: it breaks nothing, and is told."""
+    found: list[Breach] = []
+    for at, variant in enumerate(comparison.variants[1:], 1):
+        for row in (comparison.total, *comparison.phases):
+            limit, made = budget.of(row.id), row.changes[at - 1]
+            if limit is not None and made is not None and made.verdict is Verdict.UNCLEAR and (made.delta_s or 0.0) >= THUMB_S:
+                found += _slower(variant, row, at, limit)
+    return tuple(found)
+
+
 def _broken(variant: Variant, row: Row, at: int, limit: Limit) -> Iterator[Breach]:
+    median, made = row.samples[at].median, row.changes[at - 1]
+    if limit.seconds is not None and median is not None and median > limit.seconds:
+        yield Breach(variant.name, row.id, str(limit), f"it took {median:.2f} s{_known(row, at)}")
+    if made is not None and made.verdict is Verdict.SLOWER:
+        yield from _slower(variant, row, at, limit)
+
+
+def _slower(variant: Variant, row: Row, at: int, limit: Limit) -> Iterator[Breach]:
+    """Whether a row is over a share of the baseline."""
     median, base, made = row.samples[at].median, row.samples[0].median, row.changes[at - 1]
-    if median is None:
-        return
-    if limit.seconds is not None:
-        if median > limit.seconds:
-            yield Breach(variant.name, row.id, str(limit), f"it took {median:.2f} s{_known(row, at)}")
-        return
-    if made is None or made.verdict is not Verdict.SLOWER or not base or limit.share is None:
+    if median is None or not base or made is None or limit.share is None:
         return
     slower = (median - base) / base
     if slower > limit.share:

@@ -97,6 +97,8 @@ def compare(
         Failure(failure).show()
     for one in broken or ():
         click.echo(f"Over the limit: {one.variant}: {one.phase}: {one.told} (limit {one.limit})", err=True)
+    for one in budget.doubts(comparison, limits) if limits is not None else ():
+        click.echo(f"Not judged: {one.variant}: {one.phase}: {one.told} (limit {one.limit}); give more startups a side", err=True)
     return ExitCode.USAGE if failures else ExitCode.FAILED if broken else ExitCode.READY
 
 

@@ -142,6 +142,15 @@ def test_the_gate(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arg
     assert told in result.stderr
 
 
+def test_what_is_unclear_is_told_and_breaks_nothing(run: Run, tmp_path: Path) -> None:
+    """One startup a side that is a little slower: 0, and a word on stderr that it was not judged."""
+    result = run("compare", slow(tmp_path, "a.log", 20), slow(tmp_path, "b.log", 25), "--fail-over", "10%")
+
+    assert 0 == result.exit_code
+    assert "weights: 25.00 s instead of 20.00 s, 25% slower" in result.stderr
+    assert all(line.startswith("Not judged: ") for line in result.stderr.splitlines())
+
+
 def test_noise_breaks_no_limit(run: Run, tmp_path: Path) -> None:
     """Repeats that overlap are no regression, though their medians differ by more than the limit."""
     for at, (one, two) in enumerate(((10, 12), (20, 22), (30, 32), (40, 42))):
