@@ -88,11 +88,16 @@ def told_apart(sides: Iterable[Named]) -> list[Named]:
 def read_all(jobs: Sequence[Job], processes: int | None = None, progress: Callable[[int], None] | None = None) -> dict[str, Log]:
     """Read logs, by path. `processes`: None for as many as there are processors; `progress` is told how many are done."""
     found: dict[str, Log] = {}
-    for log in _logs(jobs, os.cpu_count() or 1 if processes is None else processes):
+    for log in _logs(jobs, _processors() if processes is None else processes):
         found[log.path] = log
         if progress is not None:
             progress(len(found))
     return found
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _logs(jobs: Sequence[Job], processes: int) -> Iterator[Log]:
@@ -100,10 +105,23 @@ def _logs(jobs: Sequence[Job], processes: int) -> Iterator[Log]:
         yield from map(read_log, jobs)
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn"), _deaf)
+    try:
         yield from pool.map(read_log, jobs, chunksize=AT_ONCE)
+    except BrokenProcessPool as error:
+        raise LogphaseError("a process that read logs was killed", "Is memory short? Compare fewer logs at once.") from error
+    finally:
+        pool.shutdown(cancel_futures=True)  # whoever pressed Ctrl-C does not wait for the rest
+
+
+def _deaf() -> None:
+    """Ctrl-C is for the process that asked."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def read_log(job: Job) -> Log:

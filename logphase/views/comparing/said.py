@@ -66,7 +66,7 @@ def signed(value: float | None) -> str:
 
 def share(value: float | None) -> str:
     """A share of the total's difference."""
-    return "" if value is None else f"{value * 100:.0f}%".replace("-", MINUS)
+    return "" if value is None else f"{round(value * 100)}%".replace("-", MINUS)
 
 
 def because(comparison: Comparison, row: Row, most: int = 99) -> str:
