@@ -36,6 +36,7 @@ CHANGES = {
     "truncated": "the log was emptied and begins anew; line numbers begin at 1 again",
     "rewritten": "the log was written anew; line numbers begin at 1 again",
     "rotated": "the log was rotated; line numbers begin at 1 again",
+    "polling": "no file events, the log is looked at four times a second instead: {}",
     "recreated": "the log was deleted and created again; line numbers begin at 1 again",
 }
 ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
@@ -242,7 +243,8 @@ class Watch:
     def _change(self, chunk: Chunk) -> None:
         change = chunk.change
         assert change is not None
-        self._notice(chunk.reason or CHANGES.get(change.value, ""))
+        known = CHANGES.get(change.value, "")
+        self._notice(known.format(chunk.reason) if "{}" in known else chunk.reason or known)
         if change.starts_over:
             self._analyzer.begin_file()
             self._timeline = None

@@ -23,6 +23,8 @@ from logphase.sources.wakeup import BURST, Wakeup
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from watchdog.observers.api import BaseObserver
+
 PATIENCE_S = 10.0
 
 
@@ -225,6 +227,20 @@ def test_positions_are_what_was_read(tmp_path: Path) -> None:
     with follow([log, tmp_path / "absent.log"]) as follower:
         next(follower)
         assert {str(log): 11} == {path: position.offset for path, position in follower.positions().items()}
+
+
+def test_an_observer_that_cannot_even_be_made_is_no_error(tmp_path: Path) -> None:
+    """Where the limit of inotify instances is reached, the observer fails while it is made: the log is polled, and the reason is known."""
+
+    def refused() -> BaseObserver:
+        raise OSError(errno.EMFILE, "inotify instance limit reached")
+
+    waiter = Wakeup(0.01, refused)
+    waiter.arm([str(tmp_path / "server.log")])
+    waiter.wait([], 0)
+    waiter.close()
+
+    assert "max_user_instances" in waiter.trouble
 
 
 def test_what_can_never_be_followed_is_refused(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ class Wakeup:
         self._unwatch()
         if not directories:
             return
-        observer = self._observer = self._new_observer()
         try:
+            observer = self._observer = self._new_observer()  # which may ask for its inotify instance at once
             for directory, _, _ in directories:
                 _schedule(observer, directory, self.ring)
             observer.start()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from logphase.live import Ending
 from logphase.verdict import State
 from logphase.views.doing import bar, current, doing, left, spent, stall, still
 from logphase.views.sentence import said, sentence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from logphase.live import Frame
 
 HEARTBEAT_S = 30.0
+DECIDED = frozenset({Ending.READY, Ending.FAILED, Ending.STALLED})  # by what was told already
 
 
 class PlainLines:
@@ -27,6 +29,7 @@ class PlainLines:
         self._known: tuple[object, ...] = ()
         self._at = 0.0
         self._phase: str | None = None
+        self._said: list[str] = []  # at the last change
 
     def feed(self, frame: Frame) -> list[str]:
         """The lines that this frame adds."""
@@ -34,7 +37,9 @@ class PlainLines:
         self._notices = len(frame.notices)
         known = (frame.verdict.state, frame.verdict.phase, frame.earlier, frame.final)
         if known != self._known:
-            lines += self._change(frame)
+            said = self._change(frame)
+            lines += said if frame.final not in DECIDED or said != self._said else []
+            self._said = said
         elif frame.wall - self._at >= HEARTBEAT_S:
             lines.append(still(frame))
         else:

@@ -232,3 +232,14 @@ def test_unstamped_startup_has_a_screen() -> None:
     found = replace(loading(), last_line=Moment(None, 99), last_progress=Moment(None, 99))
 
     assert lines(framed(found, judge(found, live=True)), 79, 23)[0].plain.endswith("watched for 6 min 40 s")
+
+
+def test_a_verdict_is_said_once() -> None:
+    """When the verdict becomes final and nothing else is new, its lines do not come a second time; whoever interrupts is told again."""
+    frame = framed(*crashed())
+    plain = PlainLines()
+    first = plain.feed(frame)
+
+    assert any(line.startswith("crashed: ") for line in first)
+    assert [] == plain.feed(replace(frame, final=Ending.FAILED))
+    assert first[-1:] == plain.feed(replace(frame, final=Ending.TERMINATED))[-1:]
