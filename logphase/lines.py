@@ -13,7 +13,7 @@ from dataclasses import dataclass
 HEAD = 1 << 16  # bytes of a line that are kept
 HISTORY = 1 << 16  # bytes of popped lines that can be looked at again
 VAST = 1 << 27  # bytes of a log from which on newlines are counted in vectors …
-LARGE = 1 << 18  # … where so many bytes are passed over at once: a live log comes in small pieces
+LARGE = 3 << 18  # … where so many bytes are passed over at once: a live log comes in small pieces
 NEWLINE = 0x0A
 RETURN = 0x0D
 _ENDS = re.compile(rb"[\r\n]")

@@ -145,6 +145,19 @@ def test_a_command_that_forks_and_detaches_is_watched_on(launch: Launcher, port:
     assert "of its processes go on" in said
 
 
+def test_a_command_that_daemonizes_is_watched_on_and_left_running(launch: Launcher, port: int) -> None:
+    """A server that has a session of its own is known by the log that it writes."""
+    command = f"setsid {sys.executable} {FAKE} normal --port {port} --pace 0.02 --lifetime 10 & exit 0"
+    run = launch("sh", "-c", command, options=("--detach",))
+    code, said = run.end()
+
+    assert 0 == code, said
+    (pid,) = [int(part.split()[0].rstrip(",")) for part in said.split("It goes on: pid ")[1:]]
+    server = psutil.Process(pid)
+    assert FAKE in server.cmdline()
+    server.kill()
+
+
 def test_a_command_that_prints_nothing_never_started(launch: Launcher) -> None:
     """Nothing written and an exit code: that is all there is to tell, and it is told."""
     code, said = launch(sys.executable, "-c", "raise SystemExit(3)").end()

@@ -75,6 +75,7 @@ def run(
     from logphase.service import Service
     from logphase.witness import Asked, call
     from logphase.witness.exit import Exit
+    from logphase.witness.processes import since
 
     log = log or new_log()
     environment = dict(os.environ)
@@ -84,7 +85,7 @@ def run(
         arrivals = ArrivalsFile(log, child.offset, child.started)
         record = launch_record.begin(command, child.started, child.offset, child.pid, environment, also=record_env, note=note)
         keeper = launch_record.Keeper(log, record, command)
-        leaves = Exit(child.ended, child.rest)
+        leaves = Exit(child.ended, lambda: [*child.rest(), *since(log, child.started)])
         called = call(Asked(child.pid, health, canary, None, flags(command)))
         watch = Watch(
             rules=rules,
@@ -104,5 +105,6 @@ def run(
     for trouble in filter(None, (arrivals.trouble, keeper.trouble)):
         click.echo(f"Warning: {trouble}", err=True)
     if outcome.runs:
-        click.echo(f"It goes on: pid {child.pid}, log {log}. Stop it with: kill {child.pid}", err=True)
+        pid = leaves.left[0] if leaves.left else child.pid
+        click.echo(f"It goes on: pid {pid}, log {log}. Stop it with: kill {pid}", err=True)
     return of_ending(outcome.ending)

@@ -159,7 +159,7 @@ class Running:
             frame = self._called.answered(frame)
             self._show(frame)
             ending = Ending.FAILED if self._called.objects else Ending.READY
-        runs = ending is Ending.READY and self._detach and self._child.ended() is None
+        runs = ending is Ending.READY and self._detach and not self._leaves.over
         if not runs:
             self._service.stopping(frame.verdict.summary)
             self._child.stop(HURRY_S if ending is Ending.FAILED else GRACE_S)

@@ -24,7 +24,7 @@ REST_EVERY_S = 0.5
 
 
 class Exit:
-    """The witness. `ended`: how the command ended, once it has; `rest`: what of its session still lives."""
+    """The witness. `ended`: how the command ended, once it has; `rest`: what it left behind and still lives."""
 
     name = NAME
 
@@ -34,6 +34,11 @@ class Exit:
         self.read = False  # all that it wrote was read: before that the log may still tell
         self._looked = 0.0
         self._left: tuple[int, ...] = ()
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """What goes on although the command has ended, as of the last look."""
+        return self._left
 
     @property
     def over(self) -> bool:

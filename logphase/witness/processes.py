@@ -35,6 +35,7 @@ WORKS = 0.5
 PATIENT = 3.0  # budgets that moving CPU time alone may stretch: ranks that wait for a lost one spin, too
 BORN_WITHIN_S = 900.0  # a launch's first stamp comes within this
 SAME_BIRTH_S = 0.05
+BOOT_S = 2.0  # births are counted from the boot, whose moment is known to a second or so
 
 COMPILERS = frozenset(
     {"ninja", "nvcc", "cicc", "cc1plus", "cc1", "ptxas", "cudafe++", "fatbinary", "nvlink", "c++", "g++", "clang", "clang++"}
@@ -163,6 +164,11 @@ def writers(path: str) -> list[Process]:
             sighting = _sight(process)
             found += [sighting] if sighting else []
     return found
+
+
+def since(path: str, started: float) -> list[int]:
+    """Who writes a file and lives since a moment: what a command has started that left its session, a daemon, too."""
+    return [one.pid for one in writers(path) if one.born >= started - BOOT_S and one.condition is not Condition.ZOMBIE]
 
 
 def naive(epoch: float) -> float:
