@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from logphase import patterns
-from logphase.analyzer import Walk
 from logphase.events import Matcher
 from logphase.lines import LineSplitter
 from logphase.records import RecordParser
+from logphase.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from logphase.analyzer import Analyzer
+from logphase.earlier import Told, earlier, told, told_lines
 from logphase.estimate import estimate
 from logphase.snapshot import BY_BAR
-from logphase.timeline import WITNESS, Evidence
+from logphase.testimony import ENDED, Says, weigh
 from logphase.verdict import Stall, State, Verdict, duration, judge
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from logphase.estimate import Estimate, Past
     from logphase.sources import Chunk
-    from logphase.timeline import Moment, Startup, Timeline
+    from logphase.testimony import Testimony
+    from logphase.timeline import Startup, Timeline
 
 SETTLE_S = 0.3  # a failure's lines come in a burst: its cause is known when nothing came for so long …
 SETTLE_MOST_S = 0.7  # … or after this
@@ -39,7 +40,6 @@ CHANGES = {
     "polling": "no file events, the log is looked at four times a second instead: {}",
     "recreated": "the log was deleted and created again; line numbers begin at 1 again",
 }
-ENDED = frozenset({State.CRASHED, State.NEVER_STARTED, State.STOPPED})
 
 
 class Ending(StrEnum):
@@ -56,25 +56,6 @@ class Ending(StrEnum):
 
 
 ENDINGS = {signal.SIGINT: Ending.INTERRUPTED, signal.SIGTERM: Ending.TERMINATED, signal.SIGHUP: Ending.HANGUP}
-
-
-class Says(StrEnum):
-    """What a witness can say."""
-
-    LIVES = "lives"  # this launch's process runs since before the deciding line: an old verdict is its own
-    BUSY = "busy"  # it works although the log is silent: no stall
-    READY = "ready"  # inference worked
-    GONE = "gone"  # the server's process is no more, whatever the log says
-    NOTE = "note"  # a finding to be shown; decides nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Testimony:
-    """What a witness beside the log has seen, in a sentence for a person."""
-
-    witness: str
-    says: Says
-    text: str
 
 
 class History(Protocol):
@@ -160,7 +141,7 @@ class Watch:
         self._timeline: Timeline | None = None  # as of the bytes so far
         self._fed: float | None = None  # when bytes arrived last
         self._progress: tuple[tuple[object, ...], float | None] = ((), None)  # the newest progress, and when it arrived
-        self._old: _Told | None = None  # what the file said of its last startup before watching began
+        self._old: Told | None = None  # what the file said of its last startup before watching began
         self._told: tuple[object, ...] = ()  # what the last tick knew of the end
         self._notices: dict[str, None] = {}
         self._failed: float | None = None  # since when the verdict is a failure
@@ -188,7 +169,7 @@ class Watch:
         if chunk.live:
             self._fed = chunk.at if chunk.at is not None else self._fed
         else:
-            self._old = _told(self._look())
+            self._old = told(self._look())
 
     def close(self) -> None:
         """The input has ended."""
@@ -280,7 +261,7 @@ class Watch:
     def _decided(self, frame: Frame) -> Frame:
         """The frame with the witnesses' word, an old story told apart, and the end, if it is one."""
         old = self._is_old(frame.startup) and not self._accept_old
-        asked = replace(frame, earlier=_earlier(frame.startup) if old and frame.startup is not None else "")
+        asked = replace(frame, earlier=earlier(frame.startup) if old and frame.startup is not None else "")
         frame = replace(frame, testimony=tuple(said for witness in self._witnesses for said in witness.ask(asked)))
         if old and not any(said.says is Says.LIVES for said in frame.testimony):
             frame = self._waiting(frame, asked.earlier)
@@ -296,7 +277,7 @@ class Watch:
         old = self._old
         if startup is None or old is None or startup.index != old.index or old.lines == (None, None, None):
             return False
-        ready, failed, stopped = _told_lines(startup)
+        ready, failed, stopped = told_lines(startup)
         return (ready, failed) == old.lines[:2] and (stopped == old.lines[2] or ready is not None)
 
     def _waiting(self, frame: Frame, earlier: str) -> Frame:
@@ -352,60 +333,8 @@ def _bar_at(startup: Startup) -> float:
     return phase.start_s + (phase.progress.elapsed_s or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """Which startup, and at which lines it became ready, failed or was stopped."""
-
-    index: int
-    lines: tuple[int | None, int | None, int | None]
-
-
-def _told(timeline: Timeline) -> _Told | None:
-    return _Told(timeline.startups[-1].index, _told_lines(timeline.startups[-1])) if timeline.startups else None
-
-
-def _told_lines(startup: Startup) -> tuple[int | None, int | None, int | None]:
-    ready, failed, stopped = (moment.line if moment is not None else None for moment in (startup.ready, startup.ended, startup.stopped))
-    return ready, failed, stopped
-
-
-def _earlier(startup: Startup) -> str:
-    """What became of a startup that was in the file before."""
-    what, moment = "ready since", startup.ready
-    if startup.stopped is not None:
-        what, moment = "stopped at", startup.stopped
-    elif startup.cause is not None:
-        what, moment = "failed at", startup.ended
-    line = f"line {moment.line}" if moment is not None else "an unknown line"
-    return f"an earlier startup, {what} {_clock(moment)}{line}"
-
-
-def _clock(moment: Moment | None) -> str:
-    """When it was on the log's own clock, to be followed by the line."""
-    if moment is None or moment.time is None:
-        return ""
-    return f"{datetime.fromtimestamp(int(moment.time), UTC):%Y-%m-%d %H:%M:%S}, "
-
-
 def _late(what: str, silence: float, allowed: float) -> Verdict:
     """Nothing came for longer than a launch may be silent."""
     stall = Stall("launch", silence, allowed, "a launch writes its first line within this time", ())
     text = f"Stalled: {what}; a launch may be silent for {duration(allowed)}."
     return Verdict(State.STALLED, "launch", text, None, (), stall)
-
-
-def weigh(verdict: Verdict, testimony: Sequence[Testimony]) -> Verdict:
-    """A verdict of the log with what was seen beside it; where they disagree about the end, the world is believed, and said to be."""
-    decisive = {one.says: one for one in reversed(testimony)}
-    evidence = tuple(Evidence(f"{WITNESS}{one.witness}", 0, None, one.text) for one in testimony if one.says is not Says.NOTE)
-    gone, ready, busy = (decisive.get(says) for says in (Says.GONE, Says.READY, Says.BUSY))
-    evidence = (*verdict.evidence, *evidence)
-    if gone is not None and verdict.state not in ENDED:
-        state = State.NEVER_STARTED if verdict.state is State.UNSEEN else State.CRASHED
-        before = {State.READY: "Was ready, then crashed", State.UNSEEN: "Never started"}.get(verdict.state, "Crashed")
-        return replace(verdict, state=state, summary=f"{before}: {gone.text}", evidence=evidence, stall=None)
-    if ready is not None and verdict.state in (State.STARTING, State.STALLED, State.UNSEEN):
-        return replace(verdict, state=State.READY, phase="serving", summary=f"Ready: {ready.text}", evidence=evidence, stall=None)
-    if busy is not None and verdict.state is State.STALLED:
-        return replace(verdict, state=State.STARTING, summary=f"Starting: {busy.text}", evidence=evidence, stall=None)
-    return replace(verdict, evidence=evidence)

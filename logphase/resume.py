@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from logphase.analyzer import Walk
     from logphase.sources import Chunk, Position
     from logphase.timeline import Timeline
+    from logphase.walk import Walk
 
 MOST_READ = 1 << 22  # bytes of the parts that are read again
 MOST_JUMPS = 2000

@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logphase import analyzer as module
 from logphase import rules
-from logphase.analyzer import Analyzer, Walk
+from logphase.analyzer import DECIDE, Analyzer
+from logphase.records import RecordParser
 from logphase.timeline import Launched
+from logphase.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from logphase.lines import Line
     from logphase.timeline import Phase, Startup, Timeline
 
 SMALL = rules.of_file(str(Path(__file__).with_name("small.toml")))
@@ -161,14 +163,14 @@ def test_last_lines_without_a_stamp() -> None:
 def test_quiet_reads_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """While the server serves, lines that hold no armed text are not looked at."""
     seen = 0
-    feed = module.RecordParser.feed
+    feed = RecordParser.feed
 
-    def counted(self: module.RecordParser, line: module.Line) -> object:
+    def counted(self: RecordParser, line: Line) -> object:
         nonlocal seen
         seen += 1
         return feed(self, line)
 
-    monkeypatch.setattr(module.RecordParser, "feed", counted)
+    monkeypatch.setattr(RecordParser, "feed", counted)
     text = start(0) + "".join(stamp(30 + second) + "Decode batch\n" for second in range(20_000))
     read(text)
 
@@ -396,7 +398,7 @@ def test_engine_is_chosen_in_utf_16_too(encoding: str) -> None:
 def test_engine_is_chosen_in_time() -> None:
     """Words that come too late do not choose it, in one piece or in many."""
     claim = rules.claims("vllm")[0]
-    data = b"hello\n" * (module.DECIDE // 4) + claim.encode() + b"\n"
+    data = b"hello\n" * (DECIDE // 4) + claim.encode() + b"\n"
     chosen = set()
     for size in (len(data), 1 << 16):
         analyzer = Analyzer()
@@ -502,6 +504,8 @@ def test_a_wrapper_in_another_zone(zone: int) -> None:
 
     assert [0.0, 10.0] == [startup.phases[0].start_s, startup.phases[0].end_s]
     assert 15.0 == startup.last_line.after_s
+
+
 def of_sglang(text: str, reference: float | None = None) -> Startup:
     """The only startup of a log."""
     analyzer = Analyzer(reference=reference)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from logphase import launches as module
 from logphase import rules
-from logphase.analyzer import Walk
 from logphase.startups import MAX_RANKS
+from logphase.walk import Walk
 
 if TYPE_CHECKING:
     import pytest

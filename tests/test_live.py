@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from logphase import live as living
+from logphase import testimony
 from logphase.analyzer import Analyzer
-from logphase.live import Ending, Frame, Says, Watch
+from logphase.live import Ending, Frame, Watch
 from logphase.replay import Piece, pieces
 from logphase.sources import Change, Chunk
+from logphase.testimony import Says
 from logphase.verdict import State, judge
 from tests.conftest import SAMPLE_LOGS
 
@@ -343,9 +344,9 @@ class Told:
     says: Says
     name: str = "told"
 
-    def ask(self, _: Frame) -> tuple[living.Testimony, ...]:
+    def ask(self, _: Frame) -> tuple[testimony.Testimony, ...]:
         """Say it."""
-        return (living.Testimony(self.name, self.says, "so it is"),)
+        return (testimony.Testimony(self.name, self.says, "so it is"),)
 
 
 def test_a_launch_behind_yesterdays_log_is_no_stall() -> None:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from logphase import testimony
 from logphase.analyzer import Analyzer
-from logphase.live import Frame, Says
+from logphase.live import Frame
+from logphase.testimony import Says
 from logphase.verdict import State, Verdict, judge
 from logphase.witness import Asked, call, weigh
 from logphase.witness.canary import Canary, request, tell, worked
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from logphase.live import Testimony
 
 HEAD = "[2026-11-30 01:00:00] server_args=ServerArgs(model_path='/m', host='127.0.0.1', port=31999, skip_server_warmup=False)\n"
 LOADS = f"{HEAD}[2026-11-30 01:00:20] Init torch distributed begin.\n[2026-11-30 01:00:21] Load weight begin. avail mem=139.09 GB\n"
@@ -74,13 +75,13 @@ RANKS = tuple(process(20 + rank, f"sglang::scheduler_TP{rank}") for rank in rang
 
 def said(witness: ProcessTree, shown: Frame, times: int = 1) -> list[tuple[Says, str]]:
     """What a witness says at the last of several asks."""
-    found: Sequence[Testimony] = ()
+    found: Sequence[testimony.Testimony] = ()
     for _ in range(times):
         found = witness.ask(shown)
     return [(testimony.says, testimony.text) for testimony in found]
 
 
-def settled(ask: Callable[[], Sequence[Testimony]], limit_s: float = 3.0) -> Sequence[Testimony]:
+def settled(ask: Callable[[], Sequence[testimony.Testimony]], limit_s: float = 3.0) -> Sequence[testimony.Testimony]:
     """What a witness that asks in a thread says, once it says something."""
     end = time.monotonic() + limit_s
     while not (found := ask()) and time.monotonic() < end:
@@ -396,10 +397,8 @@ def test_testimony_is_weighed_against_the_log(text: str, says: Says, state: Stat
     assert bool(rule) == (rule in [evidence.rule for evidence in verdict.evidence])
 
 
-def _testimony(says: Says) -> Testimony:
-    from logphase import live
-
-    return live.Testimony("x", says, "It is so.")
+def _testimony(says: Says) -> testimony.Testimony:
+    return testimony.Testimony("x", says, "It is so.")
 
 
 # --- the canary

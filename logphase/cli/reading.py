@@ -42,8 +42,9 @@ def analyse(
 
     `copy` gets what was read, for what can be read only once. `brief`: the verdict is all that is asked for.
     """
-    from logphase.analyzer import AFTERWARDS, Analyzer
+    from logphase.analyzer import Analyzer
     from logphase.sources import read
+    from logphase.walk import AFTERWARDS
 
     analyzer = Analyzer(rules=rules, engine=engine, until=until, reference=changed(path), afterwards=0 if brief else AFTERWARDS)
     for chunk in read(path):

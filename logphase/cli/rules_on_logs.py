@@ -12,7 +12,7 @@ from logphase.cli import options, output
 from logphase.errors import LogphaseError
 
 if TYPE_CHECKING:
-    from logphase.analyzer import Walk
+    from logphase.walk import Walk
 
 LARGE = 1 << 23  # bytes of a log from which on lines that can no longer change anything are passed over
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logphase.child import PASSED_ON
-from logphase.live import ENDED, ENDINGS, Ending
+from logphase.live import ENDINGS, Ending
+from logphase.testimony import ENDED
 from logphase.verdict import State
 from logphase.witness.exit import NAME
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from logphase.live import Frame, Says
+from logphase.live import Frame
+from logphase.testimony import Says
 from logphase.verdict import State, Verdict, judge
 from logphase.views.sentence import unseen
 from logphase.views.words import quote

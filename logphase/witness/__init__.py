@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from logphase.live import weigh
+from logphase.testimony import weigh
 from logphase.witness.canary import Canary
 from logphase.witness.http import Address, Health
 from logphase.witness.port import PortOwner, http_is_up
@@ -20,7 +20,8 @@ from logphase.witness.processes import ProcessTree, Writers, look, look_at_sessi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from logphase.live import Frame, Testimony, Witness
+    from logphase.live import Frame, Witness
+    from logphase.testimony import Testimony
 
 __all__ = ["TWICE_S", "Address", "Asked", "Called", "call", "weigh"]
 

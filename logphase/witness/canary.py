@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from logphase.live import Says, Testimony
+from logphase.testimony import Says, Testimony
 from logphase.witness.background import Asked
 from logphase.witness.http import OK, Address, Answer, ask
 from logphase.witness.port import Listener, http_is_up, listener

@@ -9,7 +9,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from logphase.live import Says, Testimony
+from logphase.testimony import Says, Testimony
 from logphase.witness.processes import KILLER
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from logphase.live import Says, Testimony
+from logphase.testimony import Says, Testimony
 from logphase.witness.background import Asked
 from logphase.witness.port import http_is_up
 

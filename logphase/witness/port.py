@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from logphase.live import Says, Testimony
+from logphase.testimony import Says, Testimony
 from logphase.witness.background import Asked
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
-from logphase.live import Says, Testimony
+from logphase.testimony import Says, Testimony
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
