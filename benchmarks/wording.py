@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from logphase import rules  # noqa: E402 - the checkout's own
+from logphase.events import Matcher  # noqa: E402
 from logphase.rulecheck import fired  # noqa: E402
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def compare(archive: Path, engine: str, known: RuleSet, left: list[LeftOut]) -> 
     scope = [re.compile(pattern) for pattern in SETTINGS[engine]["files"]]
     answer: dict[str, list[dict[str, str]]] = {"known": [], "by_fallback": [], "left_out": [], "unknown": [], "minor": []}
     seen: set[tuple[str, str]] = set()
+    matcher = Matcher(known)
     for file, source in sources(archive):
         if not any(pattern.fullmatch(file) for pattern in scope):
             continue
@@ -169,7 +171,7 @@ def compare(archive: Path, engine: str, known: RuleSet, left: list[LeftOut]) -> 
                 continue
             seen.add((text.how, text.template))
             entry = {"file": f"{text.file}:{text.line}", "how": text.how, "edge": text.edge, "text": text.template}
-            hits = [name for line in lines(text, engine) for name in fired(known, line)]
+            hits = [name for line in dict.fromkeys(lines(text, engine)) for name in fired(known, line, matcher)]
             rule = next((name for name in hits if name != FALLBACK), "")
             reason = next((entry.reason for entry in left if entry.pattern.search(text.template)), "")
             if rule:
