@@ -79,6 +79,7 @@ def snapshot(launch: StartupBuilder) -> Startup:
         waiting_for="inference" if ready is None and launch.warm_up_skipped and launch.up else "",
         certain=launch.failures.certain,
         worker=launch.worker,
+        worked=launch.worked or "warmup" in launch.tracks,
         memory=tuple(
             Memory(rank, max(0.0, moment - zero), free, phase, line)
             for rank, moment, free, phase, line in launch.memory

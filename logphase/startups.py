@@ -58,6 +58,7 @@ class StartupBuilder:
         self.scheduled = False  # a scheduler has spoken
         self.up: Evidence | None = None  # HTTP listens
         self.worker = False  # ready as a node without HTTP
+        self.worked = False  # an inference was answered
         self.word: Event | None = None  # of readiness, where no warm-up ran
         self.evidence: list[Evidence] = []  # of inference and readiness
         self.answered = 0  # inference requests before the word that it is ready
@@ -227,8 +228,7 @@ class StartupBuilder:
         self.evident = True
         if not self.phases.arguments:
             self.phases.arguments, self.phases.arguments_whole = arguments, whole
-        self.arguments_line = record.line
-        self.arguments_time = record.time
+        self.arguments_line, self.arguments_time = record.line, record.time
         launch = self.phases.track("launch")
         if launch.open_span(None) is None and not launch.is_done(None):
             launch.begin(None, self.zero, self.first_line)
@@ -243,9 +243,8 @@ class StartupBuilder:
         if self.scheduled:
             return
         self.scheduled = True
-        for name in ("launch", "spawn"):
-            if name in self.tracks:
-                self.tracks[name].settle(record.time)
+        for name in {"launch", "spawn"} & self.tracks.keys():
+            self.tracks[name].settle(record.time)
 
     def alive(self, record: Record) -> None:
         """A line of the engine that no rule knows: it works, in whatever phase it is."""
@@ -376,6 +375,7 @@ class StartupBuilder:
         http = self.tracks.get("http")
         before_http = rule.edge is Edge.READY and not self.arguments and http is not None and http.is_open()
         if rule.inference:
+            self.worked = True
             self.answered += 1
             if len(self.evidence) < MAX_RANKS:
                 self.evidence.append(_evidence(rule.id, record, record.rank))

@@ -207,6 +207,7 @@ class Startup:
     waiting_for: str = ""  # why a server that is up does not count as ready
     reached: bool = True  # something beyond `launch` was seen
     certain: bool = False  # a failure that leaves no doubt
+    worked: bool = False  # an inference was answered, or the warm-up that the engine waits for ended
     worker: bool = False  # ready as a node without HTTP: its ranks are up, no inference is to be seen
     memory: tuple[Memory, ...] = ()
     pollers: tuple[Poller, ...] = ()

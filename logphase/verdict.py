@@ -108,7 +108,9 @@ def _ready(startup: Startup) -> Verdict:
     ready = startup.ready
     assert ready is not None
     after = f" after {duration(ready.after_s)}" if ready.after_s is not None else ""
-    how = "this node's ranks are up; the head node serves" if startup.worker else "inference worked"
+    how = "inference worked" if startup.worked else "the engine said so"
+    if startup.worker:
+        how = "this node's ranks are up; the head node serves"
     return Verdict(State.READY, "serving", f"Ready{after}: {how} (line {ready.line}).", None, startup.ready_evidence)
 
 
