@@ -1,6 +1,6 @@
 """Which lines of an engine's startup do the rules not know? The maintainer's question at each release of the engine.
 
-    wording.py sglang 0.5.9 0.5.23 [--data DIR] [--all] [--format text|json]
+    wording.py [sglang] 0.5.9 0.5.23 [--data DIR] [--all] [--format text|json]
     wording.py sglang --archive path/to/sglang-0.5.23.whl
 
 Downloads the named versions with pip, installs nothing, reads their Python source inside the archive and takes the texts of log calls,
@@ -57,6 +57,7 @@ WORDS = (
     "FULL",
 )
 SETTINGS = tomllib.loads((HERE / "wording.toml").read_text("utf-8"))
+ENGINES = sorted(SETTINGS.keys() - {"edges"})
 EDGES = [(name, re.compile(words, re.IGNORECASE)) for name, words in SETTINGS["edges"].items()]
 LEVELS = frozenset({"info", "warning", "warn", "error", "critical", "exception", "info_once", "warning_once", "log"})
 HELPERS = frozenset({"log_info_on_rank0", "rank0_log", "rank0_print", "print_info_once", "print_warning_once", "print"})
@@ -96,16 +97,17 @@ class LeftOut:
 def main() -> int:
     """Download, read, compare, tell."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("engine", choices=sorted(SETTINGS.keys() - {"edges"}))
-    asked.add_argument("versions", nargs="*")
+    asked.add_argument("versions", nargs="*", metavar="[ENGINE] VERSION", help=f"ENGINE is {' or '.join(ENGINES)}; sglang if none is named")
     asked.add_argument("--archive", type=Path, action="append", default=[])
     asked.add_argument("--data", type=Path, default=DATA)
     asked.add_argument("--all", action="store_true")
     asked.add_argument("--format", choices=["text", "json"], default="text")
     told = asked.parse_args()
-    archives = [download(told.engine, version, told.data) for version in told.versions] + told.archive
-    known, left = rules.load(told.engine), left_out(told.engine)
-    found = {archive.name: compare(archive, told.engine, known, left) for archive in archives}
+    named = told.versions[:1] if told.versions[:1] and told.versions[0] in ENGINES else []
+    engine, versions = (named or ["sglang"])[0], told.versions[len(named) :]
+    archives = [download(engine, version, told.data) for version in versions] + told.archive
+    known, left = rules.load(engine), left_out(engine)
+    found = {archive.name: compare(archive, engine, known, left) for archive in archives}
     if told.format == "json":
         print(json.dumps(found, indent=2))
     else:
