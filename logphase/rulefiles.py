@@ -128,7 +128,7 @@ def _given(given: str | None) -> list[Path]:
     path = Path(given)
     found = _below(path) if path.is_dir() else [path]
     if not found or not found[0].is_file():
-        raise RuleError(f"no rule file at {given}", "Give --rules a .toml file or a folder of them.")
+        raise RuleError(f"no rule file at {given}", "Name a .toml file, or a folder of them; logphase rules new -o mine.toml begins one.")
     return found
 
 

@@ -95,7 +95,14 @@ def cli() -> None:
 
     \b
     Is it up?               logphase check server.log && curl …
-    Why does it take long?  logphase report server.log
+    Wait until it is:       logphase watch server.log
+    Start it and wait:      logphase run -- python -m sglang.launch_server …
+    Where did time go?      logphase report server.log
+    A page for a ticket:    logphase report server.log -o startup.html
+    What did a flag do?     logphase compare before.log after.log
+    No server at hand:      logphase demo
+
+    logphase COMMAND --help has examples and exit codes.
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,6 @@ from logphase.views.comparing import FORMATS, Sheet, view
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit"}
 _NOT_FOR_TERMINALS = frozenset({"html", "parquet"})
 _SHOWN = 20  # logs from which on progress is worth a line
 
@@ -70,7 +68,7 @@ def compare(
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase import budget, variants
 
-    form = form or _form(target)
+    form = form or output.form_of(target, FORMATS, "table")
     named = variants.told_apart(map(variants.named, logs))
     paths = list(dict.fromkeys(path for side in named for path in side.paths))
     output.refuse_early(target, force=force, terminal=form not in _NOT_FOR_TERMINALS, form=form, logs=paths)
@@ -100,13 +98,6 @@ def compare(
     for one in budget.doubts(comparison, limits) if limits is not None else ():
         click.echo(f"Not judged: {one.variant}: {one.phase}: {one.told} (limit {one.limit}); give more startups a side", err=True)
     return ExitCode.USAGE if failures else ExitCode.FAILED if broken else ExitCode.READY
-
-
-def _form(target: str | None) -> str:
-    """The format that a file's ending asks for; table without one."""
-    ending = PurePath(target or "").suffix.lower().lstrip(".")
-    form = _ENDINGS.get(ending, ending)
-    return form if form in FORMATS else "table"
 
 
 @contextmanager

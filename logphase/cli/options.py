@@ -118,9 +118,18 @@ def as_of_option(command: Command) -> Command:
 
 def rule_options(command: Command) -> Command:
     """Which rules read the log."""
+    return _rules(command, "Take the log for this engine's (sglang, vllm) instead of finding out.")
+
+
+def rule_file_options(command: Command) -> Command:
+    """Which rules are meant, where no log is read."""
+    return _rules(command, "Only the rules of this engine (sglang, vllm); all by default.")
+
+
+def _rules(command: Command, engine: str) -> Command:
     told = "A rule file or a folder of them, read before the ones that come with logphase."
     command = click.option("--rules", metavar="PATH", help=told)(command)
-    return click.option("--engine", metavar="NAME", help="Take the log for this engine's (sglang, vllm) instead of finding out.")(command)
+    return click.option("--engine", metavar="NAME", help=engine)(command)
 
 
 def limit_options(command: Command) -> Command:

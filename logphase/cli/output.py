@@ -15,10 +15,23 @@ from typing import TYPE_CHECKING
 from logphase.errors import LogphaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 WIDTH = 100  # columns where no terminal tells
 WIDEST = 220
+_ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus"}
+_OF_TEXT = frozenset({"", "txt", "log"})
+
+
+def form_of(target: str | None, forms: Collection[str], default: str) -> str:
+    """The form that the ending of -o's file asks for; one that no form has is an error, so that no table is called a picture."""
+    ending = Path(target or "").suffix.lower().lstrip(".")
+    form = _ENDINGS.get(ending, ending)
+    if form in forms:
+        return form
+    if ending in _OF_TEXT:
+        return default
+    raise LogphaseError(f"{target}: no form has the ending .{ending}", f"Say which one it is with --format: {', '.join(forms)}.")
 
 
 def refuse_early(target: str | None, *, force: bool, terminal: bool, form: str, logs: Iterable[str] = ()) -> None:

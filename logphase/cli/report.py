@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from typing import BinaryIO
-
-_ENDINGS = {"md": "markdown", "htm": "html", "xml": "junit", "prom": "prometheus"}
 
 
 @click.command(short_help="Explain a startup: where its time went, rank by rank, and what stopped it.")
@@ -79,7 +76,7 @@ def report(
       logphase report 'old/*.log' --remember
       docker logs llm 2>&1 | logphase report -
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    form = form or _form(target)
+    form = form or output.form_of(target, FORMATS, "table")
     if not logs and not nodes:
         raise click.UsageError("Missing argument 'LOG...'.")
     paths = expand(dict.fromkeys((*logs, *nodes)))
@@ -123,13 +120,6 @@ def _remember(made: Report, rules: str | None) -> None:
     finished, new = remember(shown, rules=rules)
     known = f", {finished - new} known already" if finished > new else ""
     click.echo(f"remembered: {new} of {len(shown)} startup{'' if len(shown) == 1 else 's'}{known}", err=True)
-
-
-def _form(target: str | None) -> str:
-    """The format that a file's ending asks for; table without one."""
-    ending = PurePath(target or "").suffix.lower().lstrip(".")
-    form = _ENDINGS.get(ending, ending)
-    return form if form in FORMATS else "table"
 
 
 def _copy(paths: list[str], form: str) -> AbstractContextManager[BinaryIO | None]:

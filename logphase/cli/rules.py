@@ -26,6 +26,12 @@ def rules() -> None:
     Rules are TOML files: those that come with logphase, over them those in ~/.config/logphase/rules, over these what --rules names.
 
     \b
+    Exit codes
+      0  done
+      1  check: there is a problem
+      2  usage, unreadable input, no such rule; else than in check: a bad rule file
+
+    \b
     Examples
       logphase rules list --engine vllm
       logphase rules check mine.toml
@@ -36,22 +42,34 @@ def rules() -> None:
 
 
 @rules.command("list")
-@options.rule_options
+@options.rule_file_options
 @click.option("--origin", is_flag=True, help="Say for each rule which file it is from, and which it replaced.")
 def list_(engine: str | None, rules: str | None, *, origin: bool) -> None:
-    """List the rules by phase."""
+    """List the rules by phase.
+
+    \b
+    Examples
+      logphase rules list --engine vllm
+      logphase rules list --origin --rules mine.toml
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase.views.rules import listing
 
     names = [engine] if engine else rule_files.available(rules)
     output.to_stdout("\n".join(listing(rule_files.load(name, rules), origin=origin) for name in names))
 
 
-@rules.command()
+@rules.command(short_help="Show a rule as its file has it.")
 @click.argument("name", metavar="[ID]", required=False)
-@options.rule_options
+@options.rule_file_options
 @click.option("--origin", is_flag=True, help="Without an ID: all rules, with the file each is from and what it replaced.")
 def show(name: str | None, engine: str | None, rules: str | None, *, origin: bool) -> None:
-    """Show a rule as its file has it, or where all of them are from."""
+    """Show a rule as its file has it, or, without an ID, all of them as `rules list` does.
+
+    \b
+    Examples
+      logphase rules show weights-end
+      logphase rules show --origin --rules mine.toml
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase.places import block
     from logphase.views.rules import listing, rule_text
 
@@ -71,9 +89,9 @@ def show(name: str | None, engine: str | None, rules: str | None, *, origin: boo
     output.to_stdout("\n".join(found.values()))
 
 
-@rules.command()
+@rules.command(short_help="Prove that rules keep their promises.")
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
-@options.rule_options
+@options.rule_file_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True, help="Form of the problems."
 )
@@ -82,7 +100,13 @@ def check(paths: tuple[str, ...], engine: str | None, rules: str | None, form: s
 
     FILEs are checked over the bundled rules, each by itself; without one, the bundled rules and your own are. Ends with 1 when there
     is a problem.
-    """
+
+    \b
+    Examples
+      logphase rules check
+      logphase rules check mine.toml
+      logphase rules check mine.toml --format github
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase.rulecheck import check_files
     from logphase.views.rules import PROBLEMS
 
@@ -91,7 +115,7 @@ def check(paths: tuple[str, ...], engine: str | None, rules: str | None, form: s
     return ExitCode.FAILED if report.problems else ExitCode.READY
 
 
-@rules.command()
+@rules.command(short_help="Begin a rule file.")
 @click.option(
     "--engine",
     metavar="NAME",
@@ -101,7 +125,13 @@ def check(paths: tuple[str, ...], engine: str | None, rules: str | None, form: s
 @click.option("-o", "--output", "target", metavar="FILE", help="Write there instead of to stdout; never over a file that exists.")
 @click.option("--force", is_flag=True, help="Overwrite the file that -o names.")
 def new(engine: str, target: str | None, *, force: bool) -> None:
-    """Begin a rule file: a template that passes the check, with every key explained."""
+    """Begin a rule file: a template that passes the check, with every key explained.
+
+    \b
+    Examples
+      logphase rules new -o mine.toml
+      logphase rules new --engine tiny -o tiny.toml
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase.views.rulefile import template
 
     if engine and not re.fullmatch(NAME, engine):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGE = 1 << 23  # bytes of a log from which on lines that can no longer change anything are passed over
 
 
-@click.command("try")
+@click.command("try", short_help="Count which rules a log hits; group the lines that none knows.")
 @options.log_argument
 @options.rule_options
 @click.option(
@@ -78,7 +78,10 @@ def _calm(walk: Walk) -> int | None:
     return len(walk.launches.all) if walk.news is not None else None
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # so that -:12 is a place
+@click.command(
+    short_help="Tell how one line of a log was read.",
+    context_settings={"ignore_unknown_options": True},  # so that -:12 is a place
+)
 @click.argument("place", metavar="[LOG:LINE]", default="-")
 @options.rule_options
 @options.redact_option

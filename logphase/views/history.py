@@ -10,6 +10,7 @@ import csv
 import json
 from datetime import UTC, datetime
 from io import StringIO
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from logphase.views.spreadsheet import safe as cell
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 NUMBERS = (0, 3)  # columns of the list that hold numbers
+NEEDED = 6  # columns of the list that never give way, the last of them the model, which is cut instead
+MODEL = 12  # columns of it that are always shown
+INDENT = 13  # of a value that needs more than one line
 COLUMNS = {
     "entry": "int64",
     "remembered": "string",
@@ -48,13 +52,18 @@ COLUMNS = {
 """Column of the export -> pandas dtype, in order."""
 
 
-def listing(entries: Sequence[Entry], held: int) -> str:
-    """A table, the newest last. `held`: how many there are in all."""
+def listing(entries: Sequence[Entry], held: int, width: int | None = None) -> str:
+    """A table, the newest last. `held`: how many there are in all; `width`: columns that there are, else as many as it takes."""
     if not entries:
         return "The history is empty. watch and run fill it, and: logphase report LOG --remember\n"
     cells = [("entry", "remembered", "state", "total", "caches", "model", "version", "host"), *map(_line, entries)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
-    lines = [_row(row, widths) for row in cells]
+    while width is not None and (over := sum(widths) + 2 * (len(widths) - 1) - width) > 0:
+        if len(widths) == NEEDED:
+            widths[-1] = max(widths[-1] - over, MODEL)
+            break
+        widths.pop()
+    lines = [_row([one_line(text, limit=most) for text, most in zip(row, widths, strict=False)], widths) for row in cells]
     if held > len(entries):
         lines.append(f"{held - len(entries):,} older ones: -n 0 shows all")
     return "\n".join(lines) + "\n"
@@ -94,8 +103,8 @@ def _wall(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).astimezone().isoformat(timespec="seconds")
 
 
-def entry_text(entry: Entry) -> str:
-    """One entry: what it was, its phases, what it is compared by."""
+def entry_text(entry: Entry, width: int) -> str:
+    """One entry: what it was, its phases, what it is compared by; `width` is in columns."""
     alike = entry.likeness
     ended = "ready" if entry.failed_in is None else f"failed in {entry.failed_in}"
     after = "" if entry.total_s is None else f" after {seconds(entry.total_s)}"
@@ -112,7 +121,9 @@ def entry_text(entry: Entry) -> str:
         "flags": _pairs(alike.flags),
         "alike": alike.key,
     }
-    lines += [f"  {name:<11}{_word(text, None)}" for name, text in told.items() if text]
+    for name, text in told.items():
+        parts = wrap(_word(text, None), max(width, 2 * INDENT) - INDENT, break_on_hyphens=False)
+        lines += [f"  {name if at == 0 else '':<11}{part}" for at, part in enumerate(parts)]
     lines += ["", f"  {'phase':<22}{'begin':>10}{'duration':>11}  slowest rank"]
     lines += [_phase_line(phase) for phase in entry.phases]
     return "\n".join(lines) + "\n"

@@ -174,8 +174,10 @@ def _chain(startup: Startup, width: int) -> RenderableType:
     ]
     rows += [(gap.start_s, "(gap)", gap.duration_s, "no line explains it", "gap") for gap in startup.gaps if gap.duration_s >= SHORTEST_GAP]
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for justify in ("left", "right", "right", "left"):
-        grid.add_column(justify=justify, no_wrap=True, overflow="ellipsis")
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column()  # what gives way
     for start, name, passed, title, status in sorted(rows, key=lambda row: row[0]):
         more = f" ({status})" if status in ("open", "failed") else ""
         told = title + more if width >= _ROOMY_FROM else more.strip()

@@ -37,8 +37,8 @@ def problems_text(report: Report) -> str:
             lines += [f"    {text}" for text in _marked(problem)]
         lines.append(f"    -> {problem.hint}")
     found = count(len(report.problems), "problem") if report.problems else "no problem"
-    engines = ", ".join(report.engines) or "none"
-    lines.append(f"{count(report.rules, 'rule')} of {engines} with {count(report.examples, 'example')}: {found}")
+    checked = f"{count(report.rules, 'rule')} of {', '.join(report.engines)} with {count(report.examples, 'example')}: "
+    lines.append((checked if report.engines else "") + found)
     return "\n".join(lines) + "\n"
 
 

@@ -50,6 +50,17 @@ def slow(folder: Path, name: str, seconds: int) -> str:
     return str(log)
 
 
+def test_the_table_loses_nothing_at_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long names of arguments are broken, not cut, and those of the arguments that differ stand in one line."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("compare", str(SAMPLE_LOGS / "eagle3-cold.log"), EAGER).stdout
+    reasons = "".join(line[58:].rstrip() for line in text.splitlines() if line.startswith(("draft-weights", " " * 58)))
+
+    assert 80 == max(map(len, text.splitlines()))
+    assert reasons.startswith("speculative_algorithm,speculative_draft_model_path; a cold start")
+    assert "\n  speculative_num_draft_tokens " in text
+
+
 def test_the_table_says_what_changed_and_why(run: Run) -> None:
     """Two logs: the flag, the phases that it took away, n, and that one startup shows no spread."""
     result = run("compare", GRAPHS, EAGER)

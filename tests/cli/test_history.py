@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,9 @@ from logphase.cli import cli
 from logphase.cli.remembering import remember
 from logphase.recollection import place
 from logphase.store import Store
+from logphase.views.history import entry_text, listing
 from tests.conftest import SAMPLE_LOGS
-from tests.entries_made import entry
+from tests.entries_made import ALIKE, entry
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -151,6 +153,29 @@ def test_an_entry_that_is_not_there_is_an_error(command: str, store: Store) -> N
         run("history", command, "1", "9")
     with store:
         assert 1 == store.count()
+
+
+def test_list_gives_way_on_a_narrow_terminal(store: Store) -> None:
+    """Columns on the right are left out, the model is cut, what remains is whole; without a width all is there."""
+    with store:
+        store.remember(entry(likeness=replace(ALIKE, model="/models/a-model-with-a-long-name-of-its-own")))
+        (kept,) = store.entries()
+    wide, narrow = listing([kept], 1).splitlines(), listing([kept], 1, 64).splitlines()
+
+    assert ["model", "version", "host"] == wide[0].split()[-3:]
+    assert ["entry  remembered        state    total  caches  model", "…"] == [narrow[0], narrow[1][-1]]
+    assert 64 == len(narrow[1])
+
+
+def test_show_breaks_long_values_into_lines(store: Store) -> None:
+    """A hundred flags are no line of two thousand characters."""
+    with store:
+        store.remember(entry(likeness=replace(ALIKE, flags={f"flag_number_{at}": at for at in range(1, 100)})))
+        (kept,) = store.entries()
+    text = entry_text(kept, 80)
+
+    assert 80 >= max(map(len, text.splitlines()))
+    assert all(f"flag_number_{at}={at}" in text for at in range(1, 100))
 
 
 def test_forget_takes_out_what_is_named(store: Store) -> None:

@@ -48,6 +48,17 @@ def test_every_command_and_option_has_help_and_an_example(run: Run, name: str) -
     assert all(option.help for option in command(name).params if isinstance(option, click.Option))
 
 
+@pytest.mark.parametrize("name", ["history", "rules"])
+def test_groups_list_their_commands_in_whole_sentences(run: Run, name: str) -> None:
+    """No help line of a group is cut, and each command of it has an example."""
+    group = command(name)
+    assert isinstance(group, click.Group)
+
+    assert "..." not in run(name, "--help").output.partition("Commands:")[2]
+    for inner in group.commands:
+        assert f"logphase {name} {inner}" in run(name, inner, "--help").output.partition("Examples")[2]
+
+
 def test_help_and_version(run: Run) -> None:
     """The group lists its commands and knows its version."""
     assert "report   Explain a startup" in run("--help").output

@@ -91,6 +91,26 @@ def test_writes_a_file_whole_and_never_over_another(run: Run, engine: FakeEngine
     assert ["a.log", "out.json"] == names(tmp_path)
 
 
+@pytest.mark.parametrize(("name", "form"), [("a.md", "### "), ("a.prom", "# HELP"), ("a.txt", "READY"), ("a", "READY")])
+def test_the_files_ending_chooses_the_form(run: Run, engine: FakeEngine, tmp_path: Path, name: str, form: str) -> None:
+    """An ending names its form; text and none mean the table."""
+    path = engine.log("a.log", State.READY)
+
+    assert 0 == run("report", path, "-o", str(tmp_path / name)).exit_code
+    assert (tmp_path / name).read_text("utf-8").startswith(form)
+
+
+@pytest.mark.parametrize("words", [("report", "a.log"), ("compare", "a.log", "b.log"), ("history", "export")])
+def test_an_ending_that_no_form_has_is_refused(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A table is never written into a file that is called something else; the forms that there are are named."""
+    result = run(*words, "-o", str(tmp_path / "out.xlsx"))
+
+    assert 2 == result.exit_code
+    assert f"Error: {tmp_path / 'out.xlsx'}: no form has the ending .xlsx\nHint: Say which one it is with --format: " in result.stderr
+    assert "csv, parquet" in result.stderr
+    assert [] == names(tmp_path)
+
+
 def test_a_failing_view_leaves_no_half_file(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be written leaves the old file as it was."""
     path = engine.log("a.log", State.READY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,15 @@ def test_table_is_as_expected(made: Made, expectations: Expectations, name: str,
 def test_orders_are_as_expected(made: Made, expectations: Expectations, name: str, by: str) -> None:
     """The other orders of the table look as their files say."""
     expectations.hold(EXPECT / f"{name}-by-{by}.txt", render(made[name](width=80, by=by)))
+
+
+def test_the_chain_shows_its_figures_whole(made: Made) -> None:
+    """At 80 columns it is the title that gives way, never an offset or a duration."""
+    rows = [line for line in render(made["ready"](width=80, by="chain")).splitlines() if " @" in line]
+
+    assert rows
+    assert not [row for row in rows if "…" in row]
+    assert all(re.search(r"@[\d.]+ s( |$)", row) for row in rows)
 
 
 @pytest.mark.parametrize("by", ORDERS)

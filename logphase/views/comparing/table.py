@@ -92,7 +92,7 @@ def _tone(row: Row, at: int) -> str:
 
 def _phases(comparison: Comparison, shown: int, width: int) -> RenderableType:
     pair, wide = len(comparison.variants) == 2, width >= WIDE
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1), pad_edge=False, expand=False, width=None)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1), collapse_padding=not wide, pad_edge=False)
     table.add_column("Phase", no_wrap=True)
     for at in range(shown):
         table.add_column(letter(at), justify="right", no_wrap=pair)
@@ -101,7 +101,7 @@ def _phases(comparison: Comparison, shown: int, width: int) -> RenderableType:
         if wide:
             table.add_column("Share", justify="right", no_wrap=True)
         table.add_column("Verdict", no_wrap=True)
-    table.add_column("Because", overflow="fold", min_width=20)
+    table.add_column("Because", overflow="fold", min_width=12)
     for row in comparison.phases:
         _line(table, comparison, row, shown, row.id, wide=wide)
     table.add_section()
@@ -136,7 +136,8 @@ def _arguments(sheet: Sheet, shown: int) -> list[RenderableType]:
     if not sheet.comparison.arguments:
         return [Text("none")]
     table = Table.grid(padding=(0, 2))
-    for _ in range(shown + 2):
+    table.add_column(no_wrap=True)
+    for _ in range(shown + 1):
         table.add_column(overflow="fold")
     table.add_row(Text(""), *(Text(letter(at), style="bold") for at in range(shown)), Text(""))
     for one in arguments[:ARGUMENTS]:
