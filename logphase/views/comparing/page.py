@@ -39,9 +39,10 @@ class _Page:
         self.sheet = sheet
         self.comparison = sheet.comparison
         self.figures: dict[str, Figure] = {}
-        self.labels = [f"{letter(at)} {name}" for at, name in enumerate(said.names(sheet.comparison))]
-        pair = len(self.labels) == 2
-        self.title = said.headline(sheet.comparison, 1) if pair else f"{count(len(self.labels), 'variant')} of a startup compared"
+        names = enumerate(said.names(sheet.comparison))
+        self.labels = [letter(at) if name == letter(at) else f"{letter(at)} {name}" for at, name in names]
+        self.pair = len(self.labels) == 2
+        self.title = said.headline(sheet.comparison, 1) if self.pair else f"{count(len(self.labels), 'variant')} of a startup compared"
 
     def article(self) -> Html:
         """Banner and sections."""
@@ -90,21 +91,29 @@ class _Page:
     def _phases(self) -> Html:
         others = range(1, len(self.labels))
         shades = colours(row.id for row in self.comparison.phases)
-        heads = [el("th", "Phase", scope="col"), el("th", self.labels[0], scope="col", cls="num")]
+        columns = self.labels if self.pair else [letter(at) for at in range(len(self.labels))]
+        heads = [el("th", "Phase", scope="col"), el("th", columns[0], scope="col", cls="num")]
         for at in others:
             heads += [
-                el("th", self.labels[at], scope="col", cls="num"),
+                el("th", columns[at], scope="col", cls="num"),
                 el("th", "Change", scope="col", cls="num"),
                 el("th", "Verdict", scope="col"),
             ]
-        heads.append(el("th", "Because", scope="col"))
+        if self.pair:
+            heads.append(el("th", "Because", scope="col"))
         rows = [self._row(row, shades.get(row.id)) for row in (*self.comparison.phases, self.comparison.gaps, self.comparison.total)]
         told = "Medians, with the range where there are repeats; a change against the baseline, and its share of the total's change."
         return join([el("p", told), _scroll("Phases in each variant", [el("thead", el("tr", *heads)), el("tbody", *rows)])])
 
     def _row(self, row: Row, shade: str | None) -> Html:
         swatch = el("span", cls="swatch", style=f"background:{shade}") if shade else None
-        cells: list[Html] = [el("th", swatch, row.title, el("small", row.id), scope="row"), el("td", said.took(row.samples[0]), cls="num")]
+        ends = row.id in (self.comparison.total.id, self.comparison.gaps.id)
+        reason = "" if ends else said.because(self.comparison, row, REASONS)
+        under = el("div", f"because: {reason}", cls="because") if reason and not self.pair else None
+        cells: list[Html] = [
+            el("th", swatch, row.title, el("small", row.id), under, scope="row"),
+            el("td", said.took(row.samples[0]), cls="num"),
+        ]
         for at in range(1, len(self.labels)):
             made = row.changes[at - 1]
             share = said.share(row.shares[at - 1]) if row.shares and made is not None and made.verdict in CHANGED else ""
@@ -115,8 +124,8 @@ class _Page:
                 el("td", f"{delta} ({share})" if share else delta, cls="num"),
                 el("td", verdict, cls=verdict or None, title=made.grounds if made is not None else None),
             ]
-        ends = row.id in (self.comparison.total.id, self.comparison.gaps.id)
-        cells.append(el("td", "" if ends else said.because(self.comparison, row, REASONS), cls="because"))
+        if self.pair:
+            cells.append(el("td", reason, cls="because"))
         return el("tr", *cells, cls="whole" if row.id == self.comparison.total.id else None)
 
     def _drawn(self, name: str, figure: Figure | None, told: str, caption: str) -> Html | None:
