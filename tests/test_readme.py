@@ -1,4 +1,4 @@
-"""What the README shows is what comes out, and what it tells to type works."""
+"""What the README and the pages on reports show is what comes out, and what it tells to type works."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, *PAGES = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/report.md", "docs/comparing.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = [
     (command, output)
-    for language, block in BLOCK.findall(README)
+    for page in (README, *PAGES)
+    for language, block in BLOCK.findall(page)
     if language == "console"
     for command, output in [block.split("\n", maxsplit=1)]
     if re.match(r"\$ logphase (?:check|report|compare)(?: sample_logs/\S+)+$", command)
@@ -33,8 +34,8 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command.removeprefix("$ ") for command, _ in SHOWN])
-def test_readme_shows_what_comes_out(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Output in the README is the command's, to the last character."""
+def test_pages_show_what_comes_out(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output on a page is the command's, to the last character."""
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
     result = CliRunner().invoke(cli, shlex.split(command)[2:])
@@ -42,9 +43,9 @@ def test_readme_shows_what_comes_out(command: str, output: str, monkeypatch: pyt
     assert output == result.stdout
 
 
-def test_readme_shows_a_report_and_a_check() -> None:
-    """The two main commands are shown with their output."""
-    assert {"report", "check"} <= {command.split()[2] for command, _ in SHOWN}
+def test_main_commands_are_shown_with_their_output() -> None:
+    """The commands whose output a newcomer wants to see before anything else are shown with it."""
+    assert {"report", "check", "compare"} <= {command.split()[2] for command, _ in SHOWN}
 
 
 def test_readme_library_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

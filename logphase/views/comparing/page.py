@@ -83,7 +83,7 @@ class _Page:
             "header",
             el("p", el("span", word, cls="state"), el("span", self.comparison.engine, cls="facts"), cls="eyebrow"),
             el("h1", f"{self.title[:1].upper()}{self.title[1:]}."),
-            _scroll("Variants", [el("tbody", *rows)]),
+            _scroll("Variants", [el("tbody", *rows)], cls="sides"),
             el("ul", *broken) if broken else None,
             cls=f"verdict {state}",
         )
@@ -103,7 +103,7 @@ class _Page:
             heads.append(el("th", "Because", scope="col"))
         rows = [self._row(row, shades.get(row.id)) for row in (*self.comparison.phases, self.comparison.gaps, self.comparison.total)]
         told = "Medians, with the range where there are repeats; a change against the baseline, and its share of the total's change."
-        return join([el("p", told), _scroll("Phases in each variant", [el("thead", el("tr", *heads)), el("tbody", *rows)])])
+        return join([el("p", told), _scroll("Phases in each variant", [el("thead", el("tr", *heads)), el("tbody", *rows)], cls="variants")])
 
     def _row(self, row: Row, shade: str | None) -> Html:
         swatch = el("span", cls="swatch", style=f"background:{shade}") if shade else None
