@@ -74,7 +74,7 @@ def list_(most: int, model: str | None, form: str) -> None:
 @click.argument("numbers", metavar="ENTRY...", nargs=-1, required=True, type=click.IntRange(1))
 @click.option("--format", "form", type=TEXT_OR_JSON, default="table", show_default=True, help="For people or for scripts.")
 def show(numbers: tuple[int, ...], form: str) -> None:
-    """Show entries: phases, arguments that matter, where they are from.
+    """Show entries: phases, arguments that matter, where they are from. ENTRY is a number of `logphase history list`.
 
     \b
     Examples
@@ -92,7 +92,7 @@ def show(numbers: tuple[int, ...], form: str) -> None:
 @click.argument("numbers", metavar="[ENTRY]...", nargs=-1, type=click.IntRange(1))
 @click.option("--all", "everything", is_flag=True, help="Forget all entries.")
 def forget(numbers: tuple[int, ...], *, everything: bool) -> None:
-    """Forget entries: those named, or all. Nothing brings them back but their logs.
+    """Forget entries: those named by their number in `logphase history list`, or all. Nothing brings them back but their logs.
 
     \b
     Examples

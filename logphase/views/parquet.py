@@ -29,7 +29,7 @@ def render(report: Report) -> bytes:
 def refuse_without_pyarrow() -> None:
     """Say what is missing, before anything is made of it."""
     if find_spec("pyarrow") is None:
-        raise LogphaseError("parquet needs pyarrow, which is not installed", "Install it with: pip install 'logphase[parquet]'")
+        raise LogphaseError("parquet needs pyarrow, which is not installed", "Install it with: pip install pyarrow")
 
 
 def written(table: DataFrame, tool: str) -> bytes:

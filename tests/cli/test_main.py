@@ -65,6 +65,15 @@ def test_help_and_version(run: Run) -> None:
     assert f"logphase {__version__}\n" == run("--version").output
 
 
+@pytest.mark.parametrize(("typed", "told"), [("repotr", "'repotr'. Did you mean 'report'?\n"), ("xyzzy", "'xyzzy'.\n")])
+def test_a_command_that_is_nearly_right_is_named(run: Run, typed: str, told: str) -> None:
+    """A slip of the finger is told what was meant, any other word is not guessed at."""
+    result = run(typed)
+
+    assert 2 == result.exit_code
+    assert result.stderr.endswith(told)
+
+
 @pytest.mark.parametrize("arguments", ["check", "nonsense", "report", "check x --nonsense", "report x --format gif"])
 def test_wrong_usage_ends_with_2(run: Run, arguments: str) -> None:
     """What cannot be understood is told on stderr."""

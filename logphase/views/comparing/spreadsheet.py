@@ -108,7 +108,7 @@ def render(sheet: Sheet) -> str:
 def parquet(sheet: Sheet) -> bytes:
     """The rows as the bytes of a Parquet file."""
     if find_spec("pyarrow") is None:
-        raise LogphaseError("parquet needs pyarrow, which is not installed", "Install it with: pip install 'logphase[parquet]'")
+        raise LogphaseError("parquet needs pyarrow, which is not installed", "Install it with: pip install pyarrow")
     import pandas as pd
 
     table = pd.DataFrame.from_records([tuple(map(_valid, line)) for line in lines(sheet.comparison)], columns=list(DTYPES))
