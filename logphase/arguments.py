@@ -78,7 +78,7 @@ def _value(text: str) -> object:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python, about the text's style
             value: object = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError: a list as a key
         return text
     return value if _plain(value) else text
 

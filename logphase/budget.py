@@ -85,7 +85,7 @@ def _of_file(path: Path) -> Budget:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LogphaseError(f"--fail-over {path}: {reason}", "Give a share, as 10%, or a file of limits.") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits, and of brackets in brackets
         raise LogphaseError(f"{path}: not valid TOML: {error}", _EXAMPLE) from error
     phases = table.pop("phases", {})
     unknown = sorted(set(table) - {"total", "default"})

@@ -6,6 +6,7 @@ first rule in file order wins. A traceback behind a line that is known to be har
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from logphase.rules import Rule, RuleSet
 
 Value = str | int | float
+LARGEST = 1e15  # a figure beyond it is no measurement: sums, dates and databases would break on it
+COUNTS = frozenset({"done", "total", "rank_index"})  # groups that are counted with, whether a rule gives their type or not
 QUOTES = ('"', "'", "`")
 _LOUD = frozenset({Edge.FATAL, Edge.FRAME})
 
@@ -30,6 +33,11 @@ class Event:
     rule: Rule
     record: Record
     values: Mapping[str, Value]
+
+    @property
+    def is_bar(self) -> bool:
+        """Whether its groups count how much is done, of how much."""
+        return all(isinstance(self.values.get(name), int | float) for name in ("done", "total"))
 
     def moved(self, by: float) -> Event:
         """It as another clock has it: `by` seconds earlier."""
@@ -86,16 +94,14 @@ class Matcher:
 
 
 def typed(rule: Rule, groups: Mapping[str, str | None]) -> dict[str, Value]:
-    """The named groups as the rule's types say; groups that did not take part are left out."""
+    """The named groups as the rule's types say; what cannot be read so stays text, groups that did not take part are left out."""
     values: dict[str, Value] = {}
     for name, text in groups.items():
         if text is None:
             continue
-        kind = rule.types.get(name, "str")
-        try:
-            values[name] = (
-                float(text) if kind == "float" else int(text) if kind == "int" else text.count(",") + 1 if kind == "list" else text
-            )
-        except ValueError:
-            values[name] = text
+        kind = rule.types.get(name, "int" if name in COUNTS else "str")
+        values[name] = text
+        with suppress(ValueError):
+            value = float(text) if kind == "float" else int(text) if kind == "int" else text.count(",") + 1 if kind == "list" else text
+            values[name] = value if isinstance(value, str) or abs(value) <= LARGEST else text
     return values

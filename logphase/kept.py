@@ -78,7 +78,7 @@ class State:
         """Take a state back; None for anything that is not one of this version's."""
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         match value:
             case {

@@ -154,7 +154,7 @@ def _record(line: str) -> LaunchRecord | None:
         command = tuple(map(str, held["command"]))
         offset, pid = int(held["offset"]), int(held["pid"])
         return LaunchRecord(command, str(held["folder"]), str(held["started"]), offset, pid, environment, packages)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
@@ -205,6 +205,6 @@ class Keeper:
 def _same(line: str, record: LaunchRecord) -> bool:
     try:
         held = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(held, dict) and (held.get("pid"), held.get("started")) == (record.pid, record.started)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from logphase.records import Record
     from logphase.rules import PhaseRule, RuleSet
 
+LONGEST_S = 1e9  # of a bar, or of one step of it: 30 years
+
 
 class Phases:
     """The tracks of a launch, and what lines mean in view of them."""
@@ -62,7 +64,7 @@ class Phases:
     def meant(self, event: Event, rank: str | None) -> str | None:
         """The phase of an event; None where it belongs to none that is known."""
         rule = event.rule
-        is_bar = "done" in event.values and "total" in event.values
+        is_bar = event.is_bar
         if rule.phase == "open":
             return self._of_plain_bar(event) if is_bar else self.current()
         if rule.phase == "any":
@@ -113,7 +115,7 @@ class Phases:
 
     def keep(self, event: Event) -> None:
         """Keep a bar that belongs to no phase yet: one that begins next may take it."""
-        if event.rule.phase == "open" and "done" in event.values:
+        if event.rule.phase == "open" and event.is_bar:
             self._pending = bar_progress(event, "steps")
 
     # --- what does a begin do
@@ -188,12 +190,12 @@ def bar_progress(event: Event, unit: str) -> Progress:
     )
 
 
-def clock_seconds(text: str) -> float:
-    """`[H:]MM:SS` of a bar in seconds."""
+def clock_seconds(text: str) -> float | None:
+    """`[H:]MM:SS` of a bar in seconds; None for more than any bar runs."""
     total = 0.0
     for part in text.split(":"):
         total = total * 60 + float(part or 0)
-    return total
+    return total if total <= LONGEST_S else None
 
 
 def step_seconds(text: str) -> float | None:
@@ -204,8 +206,8 @@ def step_seconds(text: str) -> float | None:
     except ValueError:
         return None
     if text.strip()[len(number) :].startswith("s/"):
-        return rate
-    return 1.0 / rate if rate else None
+        return rate if rate <= LONGEST_S else None
+    return 1.0 / rate if rate >= 1.0 / LONGEST_S else None
 
 
 MOVES = frozenset({Edge.BEGIN, Edge.END, Edge.POINT, Edge.PROGRESS})

@@ -25,6 +25,7 @@ BAR = re.compile(r"(?<!\d)\d{1,12}/\d{1,12} \[\d[\d:]*<[\d:?]+[^\]\r\n]{0,80}\]"
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _ANY_STAMP = re.compile(r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d+)?)")
 STAMP_WITHIN = 80  # characters from a line's start in which an unknown prefix has its stamp
+_DIGITS = 9  # of a rank's number
 _QUARTER_S = 900.0  # time zones differ by quarters of an hour
 
 
@@ -172,7 +173,7 @@ class RecordParser:
         self.headed += header.id != "torch"
         time, came_from = self._time(part.get("time"), piece)
         rank = (part.get("rank") or "").strip() or piece.rank
-        alias = int(part["alias"]) if part.get("alias") else None
+        alias = int(part["alias"][:_DIGITS]) if part.get("alias") else None
         record = Record(
             piece.line, text, text[match.end() :], time, came_from, rank, alias, part.get("level"),
             source, header.id, outer=piece.outer, at=piece.at, bar=bar, wrappers=piece.wrappers,

@@ -68,11 +68,11 @@ def read(path: Path) -> dict[str, Any]:
     try:
         data = path.read_bytes()
         table = tomllib.loads(data.decode())
-    except tomllib.TOMLDecodeError as error:
-        raise RuleError(f"not valid TOML: {error}", "Quote patterns with single quotes: '…'.", str(path)) from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise RuleError(f"not UTF-8 text (at line {line})", "A rule file is TOML 1.0: save it as UTF-8.", str(path)) from error
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits, and of brackets in brackets
+        raise RuleError(f"not valid TOML: {error}", "Quote patterns with single quotes: '…'.", str(path)) from error
     except OSError as error:
         raise RuleError(f"cannot be read: {error}", "Check the path and its permissions.", str(path)) from error
     if table.get("format", FORMAT) != FORMAT:
@@ -168,7 +168,7 @@ def _kept(paths: list[Path]) -> list[dict[str, Any]]:
         return [lean(read(path)) for path in paths]
     made_of = [[str(path.resolve()), stat.st_mtime_ns, stat.st_size] for path, stat in zip(paths, stats, strict=True)]
     place = cache_folder() / f"rules-{zlib.crc32(json.dumps([name for name, _, _ in made_of]).encode()):08x}.json"
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         held = json.loads(place.read_text("utf-8"))
         if held["made_of"] == made_of and len(held["tables"]) == len(paths):
             return list(held["tables"])

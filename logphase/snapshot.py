@@ -212,4 +212,4 @@ def _disagreements(launch: StartupBuilder, phases: tuple[Phase, ...]) -> list[st
 
 
 def _natural(rank: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", rank)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,15})", rank)]

@@ -194,7 +194,7 @@ class StartupBuilder:
 
     def peek(self, event: Event) -> None:
         """A bar's state in an unfinished line, to show with the next value: nothing is kept of it."""
-        if self.over or self.ready is not None or event.rule.edge is not Edge.PROGRESS or "total" not in event.values:
+        if self.over or self.ready is not None or event.rule.edge is not Edge.PROGRESS or not event.is_bar:
             return
         name = self.phases.meant(event, None)
         if name is not None:
@@ -258,8 +258,8 @@ class StartupBuilder:
         """Whose line it is: its tag, torch's alias of it, the number in its text, or the tag of the record that it continues."""
         record = event.record
         number = event.values.get("rank_index", record.alias)
-        if number is not None:
-            return self.ranks.by_number(int(number)) or record.rank or None
+        if isinstance(number, int):
+            return self.ranks.by_number(number) or record.rank or None
         if record.header is None and record.owner is not None and event.rule.edge in AFTER_FAILURE and self._is_trace(record.owner):
             return record.rank or record.owner.rank or self.ranks.of_alias(record.owner.alias)
         return record.rank or None
@@ -293,7 +293,7 @@ class StartupBuilder:
         key = None if phase.process == "launcher" else rank
         if phase.process == "scheduler" and not phase.nested:
             self.tagged(record)
-        bar = bar_progress(event, phase.unit) if "done" in values and "total" in values else None
+        bar = bar_progress(event, phase.unit) if event.is_bar else None
         news = True
         if rule.edge in (Edge.END, Edge.POINT):
             self._end(event, track, key)

@@ -90,8 +90,9 @@ def test_values(text: str, expected: dict[str, object]) -> None:
         ")" * 65_000,
         "{" * 65_000,
         "ServerArgs(a='\ud800', b=1)",
+        "ServerArgs(a={[]: 1}, b={{}}, c=1)",
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_hostile(text: str) -> None:
     """Nothing hangs, recurses, warns or yields what JSON has no word for."""

@@ -62,6 +62,16 @@ def test_types() -> None:
     assert {"a": 12, "b": 1.5, "c": 3, "d": "many", "e": "text"} == typed(typed_rule, groups)
 
 
+def test_figures_beyond_measure() -> None:
+    """What is no figure that a log can mean stays text, and what is counted with is a number or no bar."""
+    typed_rule = rule("r", Edge.PROGRESS, "x", "x", types={"a": "int", "b": "float", "c": "float"})
+    digits = "9" * 5000
+    groups = {"a": digits, "b": digits, "c": "nan", "done": "3", "total": digits}
+
+    assert {"a": digits, "b": digits, "c": "nan", "done": 3, "total": digits} == typed(typed_rule, groups)
+    assert not Event(typed_rule, record("x"), typed(typed_rule, groups)).is_bar
+
+
 def test_harmless_traceback() -> None:
     """A traceback behind a line that is known to be harmless is harmless, one behind another line is not."""
     note, other = record("harmless warning", 1), record("x", 5)

@@ -35,6 +35,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Name -> ("module:command", the command's own first help line)."""
 
 
+_NAME = 200  # characters of a path that are shown
+
+
 class Failure(click.ClickException):
     """An error with a remedy, as the command line shows it."""
 
@@ -91,6 +94,11 @@ class LazyGroup(click.Group):
             code = super().invoke(ctx)
         except LogphaseError as error:
             raise Failure(error) from error
+        except OSError as error:
+            if error.filename is None:
+                raise
+            named = LogphaseError(f"{str(error.filename)[:_NAME]}: {error.strerror}", "Look at the path, its permissions, and the disk.")
+            raise Failure(named) from error
         ctx.exit(code if isinstance(code, int) else ExitCode.READY)
 
 

@@ -129,6 +129,6 @@ def _launch(line: bytes) -> tuple[int, Launched] | None:
                 moment = datetime.fromisoformat(started)
                 local = calendar.timegm(moment.timetuple()) + moment.microsecond / 1e6
                 return offset, Launched(moment.timestamp(), local)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError, OSError, RecursionError):
         pass
     return None

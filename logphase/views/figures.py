@@ -123,7 +123,7 @@ def _bars(startup: Startup, phase: Phase, shown: set[str], shade: str, *, words_
         "y": [bar[0] for bar in bars],
         "base": [bar[1] for bar in bars],
         "x": [bar[2] - bar[1] for bar in bars],
-        "text": [words(phase.id) if words_fit and _fits(phase.id, (bar[2] - bar[1]) / total(startup)) else "" for bar in bars],
+        "text": [words(phase.id) if words_fit and _fits(phase.id, (bar[2] - bar[1]) / (total(startup) or 1.0)) else "" for bar in bars],
         "textposition": "inside" if words_fit else "none",
         "insidetextanchor": "middle",
         "textangle": 0,

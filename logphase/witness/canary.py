@@ -62,7 +62,7 @@ def worked(answer: Answer) -> bool:
         return False
     try:
         return bool(json.loads(answer.body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

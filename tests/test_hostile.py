@@ -1,0 +1,78 @@
+"""Logs and neighbours of logs that are made to break their reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import logphase
+from logphase.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARGUMENTS = "[2026-11-30 01:36:55] server_args=ServerArgs(model_path='/m/a', tp_size=2, {more})\n"
+BEGIN = "[2026-11-30 01:37:20 TP{rank}] Load weight begin. avail mem=77.0 GB\n"
+END = "[2026-11-30 01:37:30 TP0] Load weight end. elapsed={elapsed} s, type=A, mem usage={elapsed} GB.\n"
+BAR = "Loading safetensors checkpoint shards:  50% Completed | {done}/4 [{elapsed}<00:01, {rate}]\n"
+DIGITS = "9" * 5000
+HOSTILE = {
+    "unhashable": ARGUMENTS.format(more="a={{1}, {2}}, b={[]: 1}"),
+    "rank": ARGUMENTS.format(more="") + BEGIN.format(rank=DIGITS) + BEGIN.format(rank="\u00b3"),
+    "alias": ARGUMENTS.format(more="") + f"[rank{DIGITS}]: RuntimeError: x\n",
+    "elapsed": ARGUMENTS.format(more="") + BEGIN.format(rank=0) + END.format(elapsed=DIGITS),
+    "bar-elapsed": ARGUMENTS.format(more="") + BEGIN.format(rank=0) + BAR.format(done=2, elapsed="9" * 400 + ":00", rate="1.0it/s"),
+    "bar-rate": ARGUMENTS.format(more="") + BEGIN.format(rank=0) + BAR.format(done=2, elapsed="00:01", rate="9" * 400 + "s/it"),
+    "bar-done": ARGUMENTS.format(more="") + BEGIN.format(rank=0) + BAR.format(done="9" * 12, elapsed="00:01", rate="0.0it/s"),
+}
+
+
+@pytest.mark.parametrize("form", ["table", "json", "markdown", "html"])
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_log_with_impossible_figures_is_reported(text: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figures that no engine means cost their own place in the report and nothing else."""
+    log = tmp_path / "a.log"
+    log.write_text(text, encoding="utf-8")
+
+    assert 0 == main(["report", str(log), "--format", form])
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_startup_without_time_has_a_page(tmp_path: Path) -> None:
+    """A startup whose lines all have one stamp divides nothing by its length."""
+    log = tmp_path / "a.log"
+    log.write_text(ARGUMENTS.format(more="") + BEGIN.format(rank=0).replace("37:20", "36:55"), encoding="utf-8")
+
+    assert 0 == main(["report", str(log), "-o", str(tmp_path / "a.html")])
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + DIGITS], ids=["deep", "digits"])
+def test_toml_that_no_reader_can_hold_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A budget and a rule file that nest too deep, or hold an endless number, end with a message."""
+    log, toml = tmp_path / "a.log", tmp_path / "a.toml"
+    log.write_text(ARGUMENTS.format(more=""), encoding="utf-8")
+    toml.write_text(text, encoding="utf-8")
+
+    assert [2, 2] == [main(["compare", str(log), "--fail-over", str(toml)]), main(["report", str(log), "--rules", str(toml)])]
+    assert 2 == capsys.readouterr().err.count("not valid TOML")
+
+
+def test_a_name_that_no_disk_can_hold_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the system refuses about a path is told with its name."""
+    log = tmp_path / "a.log"
+    log.write_text(ARGUMENTS.format(more=""), encoding="utf-8")
+
+    assert [2, 2] == [main(["report", str(log), option, str(tmp_path / ("x" * 300))]) for option in ("-o", "--rules")]
+    assert 2 == capsys.readouterr().err.count("File name too long")
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"command": [], "offset": 1e999, "pid": 1}', "[]", "5", "null"], ids=range(5))
+def test_a_broken_record_beside_a_log_is_as_if_it_were_not_there(line: str, tmp_path: Path) -> None:
+    """What stands in FILE.launches.jsonl cannot end a report."""
+    log = tmp_path / "a.log"
+    log.write_text(ARGUMENTS.format(more=""), encoding="utf-8")
+    (tmp_path / "a.log.launches.jsonl").write_text(line + "\n", encoding="utf-8")
+
+    assert 1 == len(logphase.analyze(log).startups)
+    assert 0 == main(["report", str(log)])
