@@ -128,7 +128,7 @@ def test_arrivals_are_read_back(tmp_path: Path) -> None:
 
     assert b"100.000000\t0\n101.500000\t3\n102.250000\t6\n" == Path(f"{log}.arrivals").read_bytes()
     arrivals = Arrivals(str(log))
-    assert [(b"one", 101.5), (b"two", 102.25)] == list(arrivals.cut(b"onetwo", 0))
+    assert [(b"one", 101.5, None), (b"two", 102.25, None)] == list(arrivals.cut(b"onetwo", 0))
     arrivals.close()
 
 
