@@ -49,6 +49,7 @@ class Child:
     """A command that was started, with its log."""
 
     def __init__(self, command: Sequence[str], log: str, environment: Mapping[str, str] | None = None) -> None:
+        new = not os.path.lexists(log)
         try:
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
@@ -60,6 +61,8 @@ class Child:
                 list(command), stdin=subprocess.DEVNULL, stdout=descriptor, stderr=descriptor, start_new_session=True, env=environment
             )
         except OSError as error:
+            if new:
+                Path(log).unlink(missing_ok=True)
             told = "Type the command after -- as in a shell; a pipe or && needs sh -c '…'."
             raise LogphaseError(f"{command[0]}: {_why(error)}", told) from error
         finally:

@@ -59,6 +59,17 @@ def test_exit_code_and_signal_are_known(tmp_path: Path, script: str, code: int, 
     assert told == str(ended)
 
 
+def test_a_command_that_is_none_leaves_no_log_of_its_own(tmp_path: Path) -> None:
+    """A slip of the finger leaves no empty file behind, and an old log as it was."""
+    (tmp_path / "old").write_text("before\n")
+    for name in ("new", "old"):
+        with pytest.raises(LogphaseError):
+            Child(["no-such-command-here"], str(tmp_path / name))
+
+    assert ["old"] == [path.name for path in tmp_path.iterdir()]
+    assert "before\n" == (tmp_path / "old").read_text()
+
+
 def test_a_command_that_is_none_and_a_log_that_cannot_be(tmp_path: Path) -> None:
     """What cannot be started is an error with a remedy."""
     with pytest.raises(LogphaseError, match="no-such-command-here: no such command"):
