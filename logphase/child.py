@@ -21,7 +21,7 @@ from logphase.errors import LogphaseError
 from logphase.timeline import Launched
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import BinaryIO
 
@@ -142,7 +142,7 @@ class ArrivalsFile:
     """
 
     def __init__(self, log: str, offset: int, started: float) -> None:
-        path = Path(log + ".arrivals")
+        self._path = path = Path(log + ".arrivals")
         self._file: BinaryIO | None = None
         self.trouble = ""
         if offset == 0 or _last_size(path) == offset:
@@ -155,18 +155,33 @@ class ArrivalsFile:
     def add(self, at: float, size: int) -> None:
         """One read."""
         if self._file is not None:
-            self._file.write(b"%.6f\t%d\n" % (at, size))
+            with self._no_worse():
+                self._file.write(b"%.6f\t%d\n" % (at, size))
 
     def flush(self) -> None:
         """Let others see it."""
         if self._file is not None:
-            self._file.flush()
+            with self._no_worse():
+                self._file.flush()
 
     def close(self) -> None:
         """No more is known; what is written stays."""
         if self._file is not None:
-            self._file.close()
+            with self._no_worse():
+                self._file.close()
             self._file = None
+
+    @contextlib.contextmanager
+    def _no_worse(self) -> Iterator[None]:
+        """A full disk costs the times from here on, never the server."""
+        try:
+            yield
+        except OSError as error:
+            self.trouble = f"{self._path}: {error.strerror or error}"
+            file, self._file = self._file, None
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()
 
 
 def _last_size(path: Path) -> int | None:

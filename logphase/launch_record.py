@@ -134,7 +134,7 @@ def keep(log: str, record: LaunchRecord) -> None:
         lines = []
     kept = [line for line in lines if not _same(line, record)]
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text("\n".join([*kept, json.dumps(asdict(record), ensure_ascii=False)]) + "\n", encoding="utf-8")
+    fresh.write_text("\n".join([*kept, json.dumps(asdict(record))]) + "\n", encoding="utf-8")  # ASCII: a word may be no UTF-8
     fresh.replace(path)
 
 

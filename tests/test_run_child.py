@@ -143,6 +143,30 @@ def test_arrivals_are_read_back(tmp_path: Path) -> None:
     arrivals.close()
 
 
+def test_a_full_disk_costs_the_arrivals_and_nothing_else(tmp_path: Path) -> None:
+    """Times that cannot be written are told as a trouble; keeping them never ends the server that is watched."""
+    log = tmp_path / "server.log"
+    Path(f"{log}.arrivals").symlink_to("/dev/full")
+    file = ArrivalsFile(str(log), 0, 100.0)
+    for size in range(3):
+        file.add(101.0, size)
+        file.flush()
+    file.close()
+
+    assert f"{log}.arrivals: No space left on device" == file.trouble
+
+
+def test_a_word_that_is_no_utf_8_is_recorded(tmp_path: Path) -> None:
+    """A command's bytes and a note's line separators stay one line of JSON."""
+    log = str(tmp_path / "server.log")
+    record = launch_record.begin(["serve", "\udcff"], 100.0, 0, 1, {}, note="a\u2028b")
+    launch_record.keep(log, record)
+    launch_record.keep(log, record)
+
+    (found,) = launch_record.recorded(log)
+    assert ("serve", "\udcff") == found.command
+
+
 def test_arrivals_go_on_in_a_log_that_goes_on(tmp_path: Path) -> None:
     """A second launch appends to both; a log whose first part nobody saw arrive gets no times at all."""
     log = tmp_path / "server.log"

@@ -345,6 +345,15 @@ def test_an_address_may_be_short(url: str, expected: str) -> None:
     assert expected == str(Address.parse(url))
 
 
+@pytest.mark.parametrize("host", ["a b", "\x1b[31m\n", "a..b", "a" * 5000], ids=range(4))
+def test_a_host_that_is_none_is_an_answer(host: str) -> None:
+    """A log may name any host: what cannot be asked gives no answer and says why."""
+    answer = ask_http(Address(host, 30000), 1.0)
+
+    assert answer.status is None
+    assert answer.trouble
+
+
 @pytest.mark.parametrize("url", ["ftp://x/health", "http://", "http://x:99999/"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     """A wrong address is a ValueError that says so."""

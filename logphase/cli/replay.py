@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from logphase.replay import Piece
 
+_LONGEST_S = 1e6  # that the system sleeps at a time
+
 
 @click.command(short_help="Write a recorded log again at its own pace.")
 @options.log_argument
@@ -69,7 +71,7 @@ def _play(parts: Iterable[Piece], out: BinaryIO, speed: float) -> None:
         for piece in parts:
             wait = begun + piece.at_s / speed - time.monotonic()
             if wait > 0:
-                time.sleep(wait)
+                time.sleep(min(wait, _LONGEST_S))
             out.write(piece.data)
             out.flush()
     except BrokenPipeError:

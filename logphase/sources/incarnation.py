@@ -103,8 +103,11 @@ class Incarnation:
         return change, data
 
     def is_compressed(self) -> bool:
-        """Say whether the file begins like gzip or zstd."""
-        return kind_of(os.pread(self._descriptor, 4, 0)) is not None
+        """Say whether the file begins like gzip or zstd; of what cannot be read here, the reading tells."""
+        try:
+            return kind_of(os.pread(self._descriptor, 4, 0)) is not None
+        except OSError:
+            return False
 
     def size(self) -> int:
         """Give the present size."""

@@ -71,9 +71,10 @@ def ask(address: Address, limit_s: float = LIMIT_S, *, body: bytes | None = None
     import http.client
 
     kind = http.client.HTTPSConnection if address.tls else http.client.HTTPConnection
-    connection = kind(address.host, address.port, timeout=limit_s)
     began = time.monotonic()
+    connection = None
     try:
+        connection = kind(address.host, address.port, timeout=limit_s)
         connection.request("GET" if body is None else "POST", address.path, body=body, headers=headers or {})
         response = connection.getresponse()
         content = response.read(1 << 16) if body is not None else b""
@@ -82,10 +83,11 @@ def ask(address: Address, limit_s: float = LIMIT_S, *, body: bytes | None = None
         return Answer(None, time.monotonic() - began, f"no answer within {limit_s:g} s")
     except ConnectionRefusedError:
         return Answer(None, time.monotonic() - began, "the connection was refused")
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a log may name a host that is none
         return Answer(None, time.monotonic() - began, str(error) or type(error).__name__)
     finally:
-        connection.close()
+        if connection is not None:
+            connection.close()
 
 
 class Health:
