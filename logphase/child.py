@@ -50,6 +50,8 @@ class Child:
 
     def __init__(self, command: Sequence[str], log: str, environment: Mapping[str, str] | None = None) -> None:
         new = not os.path.lexists(log)
+        if os.path.exists(log) and not os.path.isfile(log):  # noqa: PTH110, PTH113 - a plain path is all there is
+            raise LogphaseError(f"{log} is no file that can be read again", "Name a file with --log FILE.")
         try:
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:

@@ -78,6 +78,22 @@ def test_a_command_that_is_none_and_a_log_that_cannot_be(tmp_path: Path) -> None
         Child([PYTHON], str(tmp_path / "absent" / "log"))
 
 
+@pytest.mark.parametrize("kind", ["device", "fifo", "folder"])
+def test_a_log_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+    """A device never ends, a pipe waits for its reader: neither is opened, and nothing is launched."""
+    log = tmp_path / "log"
+    if kind == "device":
+        log.symlink_to("/dev/full")
+    elif kind == "fifo":
+        os.mkfifo(log)
+    else:
+        log.mkdir()
+
+    with pytest.raises(LogphaseError, match="is no file that can be read again"):
+        Child(["touch", str(tmp_path / "launched")], str(log))
+    assert not (tmp_path / "launched").exists()
+
+
 def test_it_has_a_session_of_its_own(tmp_path: Path) -> None:
     """A closed terminal or a Ctrl-C for logphase does not reach the command by itself."""
     child = Child(["sleep", "30"], str(tmp_path / "log"))

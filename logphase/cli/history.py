@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 TESTED = 500
+_LARGEST = (1 << 63) - 1  # number that a database holds
 EXPORTED = ["csv", "parquet", "json"]
 TEXT_OR_JSON = click.Choice(["table", "json"])
 
@@ -47,7 +48,7 @@ def history() -> None:
 
 
 @history.command("list", short_help="List entries, the newest last.")
-@click.option("-n", "most", type=click.IntRange(0), default=SHOWN, show_default=True, help="How many of the newest; 0 for all.")
+@click.option("-n", "most", type=click.IntRange(0, _LARGEST), default=SHOWN, show_default=True, help="How many of the newest; 0 for all.")
 @click.option("--model", metavar="TEXT", help="Only those whose model has this text in its name.")
 @click.option("--format", "form", type=TEXT_OR_JSON, default="table", show_default=True, help="For people or for scripts.")
 def list_(most: int, model: str | None, form: str) -> None:
@@ -71,7 +72,7 @@ def list_(most: int, model: str | None, form: str) -> None:
 
 
 @history.command(short_help="Show entries: phases, arguments, where from.")
-@click.argument("numbers", metavar="ENTRY...", nargs=-1, required=True, type=click.IntRange(1))
+@click.argument("numbers", metavar="ENTRY...", nargs=-1, required=True, type=click.IntRange(1, _LARGEST))
 @click.option("--format", "form", type=TEXT_OR_JSON, default="table", show_default=True, help="For people or for scripts.")
 def show(numbers: tuple[int, ...], form: str) -> None:
     """Show entries: phases, arguments that matter, where they are from. ENTRY is a number of `logphase history list`.
@@ -89,7 +90,7 @@ def show(numbers: tuple[int, ...], form: str) -> None:
 
 
 @history.command(short_help="Forget entries: those named, or all.")
-@click.argument("numbers", metavar="[ENTRY]...", nargs=-1, type=click.IntRange(1))
+@click.argument("numbers", metavar="[ENTRY]...", nargs=-1, type=click.IntRange(1, _LARGEST))
 @click.option("--all", "everything", is_flag=True, help="Forget all entries.")
 def forget(numbers: tuple[int, ...], *, everything: bool) -> None:
     """Forget entries: those named by their number in `logphase history list`, or all. Nothing brings them back but their logs.
@@ -129,7 +130,7 @@ def export(target: str | None, form: str | None, *, force: bool) -> None:
 
 
 @history.command(short_help="Say how good the time left was.")
-@click.option("-n", "most", type=click.IntRange(1), default=TESTED, show_default=True, help="How many of the newest entries.")
+@click.option("-n", "most", type=click.IntRange(1, _LARGEST), default=TESTED, show_default=True, help="How many of the newest entries.")
 @click.option("--format", "form", type=TEXT_OR_JSON, default="table", show_default=True, help="For people or for scripts.")
 def backtest(most: int, form: str) -> None:
     """Say how good the time left was: each startup is judged by those before it, at 10, 25, 50 and 75 % of its way.

@@ -98,6 +98,14 @@ def test_a_broken_history_breaks_no_report(store: Store, content: bytes) -> None
     assert bool(content) == ("Warning: not remembered" in result.stderr)
 
 
+@pytest.mark.parametrize("command", [["show"], ["forget"], ["list", "-n"], ["backtest", "-n"]])
+def test_a_number_beyond_any_database_is_refused(store: Store, command: list[str]) -> None:
+    """A number that no entry can have is a usage error."""
+    del store
+
+    run(*command, "9" * 20, expected=2)
+
+
 def test_a_broken_history_breaks_no_watch(store: Store, tmp_path: Path) -> None:
     """A damaged file is one warning, and the verdict comes."""
     store.path.parent.mkdir()
