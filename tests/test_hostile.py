@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,3 +78,34 @@ def test_a_broken_record_beside_a_log_is_as_if_it_were_not_there(line: str, tmp_
 
     assert 1 == len(logphase.analyze(log).startups)
     assert 0 == main(["report", str(log)])
+
+
+@pytest.mark.parametrize("words", ["check -", "report -", "rules explain {log}:1", "watch --format jsonl --timeout 1s {log}"])
+def test_closed_streams_change_no_exit_code(words: str, tmp_path: Path) -> None:
+    """A cron job without stdout and stderr gets the exit code of one that has them."""
+    log = tmp_path / "a.log"
+    log.write_text(ARGUMENTS.format(more=""), encoding="utf-8")
+    command = [sys.executable, "-m", "logphase", *words.format(log=log).split()]
+
+    def code(closed: str) -> int:
+        return subprocess.run(
+            ["/bin/sh", "-c", f'exec "$@" < {log} {closed}', "sh", *command], capture_output=True, check=False, timeout=60
+        ).returncode
+
+    assert [code("")] * 2 == [code(">&-"), code(">&- 2>&-")]
+
+
+@pytest.mark.parametrize("words", ["--help", "check --help", "report {log}", "check {log}"])
+def test_a_full_disk_behind_stdout_is_told(words: str, tmp_path: Path) -> None:
+    """What cannot be written ends with 2 and a sentence."""
+    log = tmp_path / "a.log"
+    log.write_text(ARGUMENTS.format(more=""), encoding="utf-8")
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [sys.executable, "-m", "logphase", *words.format(log=log).split()],
+            stdout=full, stderr=subprocess.PIPE, check=False, timeout=60, text=True,
+        )  # fmt: skip
+
+    assert 2 == done.returncode
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -6,6 +6,9 @@ Law of this folder: a command parses, wires and ends with an exit code; one file
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -94,11 +97,6 @@ class LazyGroup(click.Group):
             code = super().invoke(ctx)
         except LogphaseError as error:
             raise Failure(error) from error
-        except OSError as error:
-            if error.filename is None:
-                raise
-            named = LogphaseError(f"{str(error.filename)[:_NAME]}: {error.strerror}", "Look at the path, its permissions, and the disk.")
-            raise Failure(named) from error
         ctx.exit(code if isinstance(code, int) else ExitCode.READY)
 
 
@@ -126,13 +124,27 @@ def cli() -> None:
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
+def _open_all() -> None:
+    """Standard streams that were closed (`>&-`) lead nowhere: a file that is opened next would be taken for one of them."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None and os.open(os.devnull, os.O_RDWR) == number:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - as long as the process
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code; nothing escapes as a traceback that has a message for the user."""
+    _open_all()
     try:
         code = cli.main(args=arguments, prog_name="logphase", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):  # the exit code tells it, too
+            error.show()
         return error.exit_code
+    except OSError as error:
+        what = str(error.filename or "standard output")[:_NAME]
+        with suppress(OSError):
+            Failure(LogphaseError(f"{what}: {error.strerror or error}", "Look at the path, its permissions, and the disk.")).show()
+        return int(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
         return int(ExitCode.INTERRUPTED)
     return int(code) if isinstance(code, int) else int(ExitCode.READY)
