@@ -250,10 +250,12 @@ class Watch:
         """No startup so far: the first line of a launch may take minutes, and traffic is no sign of one."""
         allowed = self._patience()
         silence = watched if timeline.traffic else silence
-        read = f"{timeline.lines:,} lines, none of a startup" if timeline.lines else "nothing is written yet"
+        read = f"{timeline.lines:,} lines, none of a startup" if timeline.lines else "nothing was written"
         if silence > allowed:
             return _late(f"{read}, for {duration(silence)}", silence, allowed)
         text = f"Waiting for a launch: {read}. A launch may be silent for {duration(allowed)}, so long it is waited for."
+        if self._input_ended:
+            text = f"The input ended: {read}."
         if timeline.traffic:
             text += " Only requests are in it: --log-level warning hides a startup, and then only --canary can prove that it works."
         return Verdict(State.UNSEEN, None, text, None, ())

@@ -158,7 +158,7 @@ def test_notice_of_ready_comes_within_a_fifth_of_a_second(watching: list[subproc
         before = ready_log()
         cut = before.rindex(b"\n", 0, len(before) - 1) + 1
         watching.append(process := watch(log))
-        wait_for(process, "nothing is written yet")
+        wait_for(process, "nothing was written")
         with log.open("ab", buffering=0) as file:
             file.write(before[:cut])
             time.sleep(0.6 + attempt / 20)
