@@ -91,8 +91,11 @@ def snapshot(launch: StartupBuilder) -> Startup:
 
 
 def _known_until(launch: StartupBuilder) -> tuple[float | None, float | None]:
-    """The moments of the last line and of the last progress: while a bar runs, no stamp comes, but the bar has a clock of its own."""
-    last, progress = launch.last_time, launch.progress[0]
+    """The moments of the last line and of the last progress: while a bar runs, no stamp comes, but the bar has a clock of its own.
+
+    Progress before the first stamp counts from that: when it was is not known, and it is no silence since 1970.
+    """
+    last, progress = launch.last_time, launch.zero if launch.progress[0] is None else launch.progress[0]
     current = launch.phases.current()
     if launch.over or launch.ready is not None or launch.arrived or current is None:
         return last, progress

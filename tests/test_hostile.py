@@ -10,6 +10,7 @@ import pytest
 
 import logphase
 from logphase.cli import main
+from logphase.verdict import State, judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +40,19 @@ def test_a_log_with_impossible_figures_is_reported(text: str, form: str, tmp_pat
 
     assert 0 == main(["report", str(log), "--format", form])
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["heartbeats", "words"])
+def test_progress_before_the_first_stamp_is_no_silence(known: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """A bar whose time nobody knows, and stamped lines that are no progress behind it: nothing has stalled yet."""
+    said = "Attention backend not specified. Use fa3 backend by default." if known else "hello"
+    stamped = "".join(f"[2026-11-30 01:18:4{second}] {said}\n" for second in (3, 4))
+    log = tmp_path / "a.log"
+    log.write_text(BAR.format(done=0, elapsed="00:00", rate="?it/s") + stamped, encoding="utf-8")
+    (startup,) = logphase.analyze(log).startups
+
+    assert State.STARTING is judge(startup).state
+    assert State.STALLED is judge(startup, (startup.last_line.time or 0.0) + 7200).state
 
 
 def test_a_startup_without_time_has_a_page(tmp_path: Path) -> None:
