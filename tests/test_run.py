@@ -265,6 +265,21 @@ def test_the_time_limit_ends_with_124(launch: Launcher, port: int) -> None:
     assert "weights" in said.lower()
 
 
+def test_a_second_signal_kills_and_says_so(launch: Launcher) -> None:
+    """Who does not want to wait any longer is not told of an out-of-memory killer."""
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('Load weight begin. avail mem=7 GB', flush=True); time.sleep(60)"
+    run = launch(sys.executable, "-c", deaf)
+    run.wait_for("Load weight begin")
+    run.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    run.process.send_signal(signal.SIGTERM)
+
+    code, said = run.end()
+
+    assert 143 == code
+    assert "out-of-memory" not in said
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_a_signal_is_passed_on_and_the_last_state_is_told(launch: Launcher, port: int, number: signal.Signals, code: int) -> None:
     """The server is asked to end with the same signal, and nothing is left behind."""

@@ -70,7 +70,7 @@ def run(
     from logphase import launch_record
     from logphase.child import ArrivalsFile, Child
     from logphase.cli.remembering import Remembers, recollection
-    from logphase.cli.running import Running, flags, new_log
+    from logphase.cli.running import Caught, Running, flags, new_log
     from logphase.live import Watch
     from logphase.service import Service
     from logphase.witness import Asked, call
@@ -80,7 +80,7 @@ def run(
     log = log or new_log()
     environment = dict(os.environ)
     service = Service(environment)
-    with Child(command, log, environment) as child, shown(form, color=color, hide=not no_redact, source=log) as show:
+    with Caught() as caught, Child(command, log, environment) as child, shown(form, color=color, hide=not no_redact, source=log) as show:
         click.echo(f"log: {log}   pid: {child.pid}", err=True)
         arrivals = ArrivalsFile(log, child.offset, child.started)
         record = launch_record.begin(command, child.started, child.offset, child.pid, environment, also=record_env, note=note)
@@ -98,7 +98,7 @@ def run(
             history=recollection(rules, keeper.version),
         )
         with Remembers(log, rules, keeper.version) as remembers:
-            outcome = Running(child, watch, leaves, arrivals, service, called, show, remembers.see, detach=detach).run(log)
+            outcome = Running(child, watch, leaves, arrivals, service, called, caught, show, remembers.see, detach=detach).run(log)
         arrivals.close()
         ended = child.ended()
         keeper.end(ended.at if ended else None, ended.code if ended else None, outcome.frame.verdict.state.value)

@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from logphase.child import PASSED_ON
 from logphase.live import ENDINGS, Ending
@@ -58,13 +58,14 @@ class Running:
         arrivals: ArrivalsFile,
         service: Service,
         called: Called,
+        caught: Caught,
         show: Callable[[Frame], None],
         remember: Callable[[Frame], None],
         *,
         detach: bool,
     ) -> None:
         self._child, self._watch, self._leaves, self._arrivals = child, watch, leaves, arrivals
-        self._service, self._called, self._detach = service, called, detach
+        self._service, self._called, self._caught, self._detach = service, called, caught, detach
         self._show, self._remember = show, remember
         self._stop = threading.Event()
         self._signalled: signal.Signals | None = None
@@ -76,8 +77,8 @@ class Running:
         from logphase.sources import follow
 
         with ExitStack() as stack:
-            for number in PASSED_ON:
-                stack.callback(signal.signal, number, signal.signal(number, self._signal))
+            stack.callback(self._caught.release)
+            self._caught.give_to(self._signal)
             follower = stack.enter_context(follow(log, offsets={log: self._child.offset}, stop=self._stop))
             frame, looked = self._watch.tick(time.time()), 0.0
             for chunk in follower:
@@ -98,6 +99,7 @@ class Running:
         """Pass it on; the second time the child is killed."""
         again, self._signalled = self._signalled, signal.Signals(number) if number in ENDINGS else self._signalled
         if again is not None and number in ENDINGS:
+            self._leaves.asked = True
             self._child.stop(0.0)
         else:
             self._child.pass_on(number)
@@ -165,6 +167,40 @@ class Running:
             self._service.stopping(frame.verdict.summary)
             self._child.stop(HURRY_S if ending is Ending.FAILED else GRACE_S)
         return Outcome(ending, frame, runs)
+
+
+class Caught:
+    """The signals that are passed on, from before there is a child: what comes too early is given to who takes them in the end."""
+
+    def __init__(self) -> None:
+        self._taker: Callable[[int, FrameType | None], object] | None = None
+        self._early: list[int] = []
+        self._before: dict[int, signal.Handlers | int | Callable[[int, FrameType | None], object] | None] = {}
+
+    def __enter__(self) -> Self:
+        heard = [number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]  # nohup's stays ignored
+        self._before = {number: signal.signal(number, self._note) for number in heard}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def give_to(self, taker: Callable[[int, FrameType | None], object]) -> None:
+        """From now on a signal is his."""
+        self._taker = taker
+        while self._early:
+            taker(self._early.pop(0), None)
+
+    def release(self) -> None:
+        """Put back what was before."""
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._taker is None:
+            self._early.append(number)
+        else:
+            self._taker(number, frame)
 
 
 def flags(command: Sequence[str]) -> dict[str, object]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "exit"
 GRACE_S = 0.3  # its last lines are read first
 REST_EVERY_S = 0.5
+ASKED = " The second signal to logphase killed it."
 
 
 class Exit:
@@ -31,6 +32,7 @@ class Exit:
     def __init__(self, ended: Callable[[], Ended | None], rest: Callable[[], Sequence[int]]) -> None:
         self._ended = ended
         self._rest = rest
+        self.asked = False  # who watches had it killed
         self.read = False  # all that it wrote was read: before that the log may still tell
         self._looked = 0.0
         self._left: tuple[int, ...] = ()
@@ -64,5 +66,5 @@ class Exit:
             return (Testimony(NAME, Says.NOTE, f"The command {ended} after it was ready."),)
         if not self.read:
             return ()
-        killed = KILLER if ended.code == -signal.SIGKILL else ""
+        killed = "" if ended.code != -signal.SIGKILL else ASKED if self.asked else KILLER
         return (Testimony(NAME, Says.GONE, f"The command {ended}, and the log has no line about it.{killed}"),)
