@@ -1,6 +1,6 @@
 """A huge part of a log -> where it may hold news, as fast as the file can be read.
 
-Each text that would be news has pieces of five bytes; a few of them that the log's traffic does not hold stand for all texts. They are
+Each text that would be news has pieces of four bytes; a few of them that the log's traffic does not hold stand for all texts. They are
 looked for on two threads (the automaton and `pread` let go of the interpreter), and only where one stands the texts themselves are.
 Law of this file: a text is never missed; the file is read, never mapped.
 """
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     _Scan: TypeAlias = Callable[[memoryview], list[int]]
 
-BLOCK = 1 << 19
-PIECE = 5
+BLOCK = 1 << 20
+PIECE = 4
 HEAD = 3
 SAMPLE = 1 << 15
 SMALL = 1 << 22  # bytes in which the texts themselves are looked for

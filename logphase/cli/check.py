@@ -15,7 +15,6 @@ from logphase.errors import LogphaseError
 from logphase.kept import is_state, place, question, unchanged
 from logphase.verdict import State, judge
 from logphase.views.glyphs import STYLE
-from logphase.views.sentence import said, sentence, unseen
 
 if TYPE_CHECKING:
     from logphase.timeline import Startup
@@ -82,6 +81,7 @@ def check(
         _say(known[0], known[1], color)
         return of_state(State(known[0]))
     from logphase.resume import Reading
+    from logphase.views.sentence import said, sentence, unseen
 
     reading = Reading(path, keep, engine=engine, rules=rules, reference=changed(path)) if keep is not None else None
     if reading is not None:

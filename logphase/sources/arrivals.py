@@ -15,10 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from logphase.timeline import Launched
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from logphase.timeline import Launched
 
 _NEVER = 1 << 62
 _LINE = 256
@@ -123,6 +123,8 @@ def launches(log: str) -> dict[int, Launched]:
 
 
 def _launch(line: bytes) -> tuple[int, Launched] | None:
+    from logphase.timeline import Launched
+
     try:
         match json.loads(line):
             case {"offset": int(offset), "started": str(started)} if offset >= 0:
