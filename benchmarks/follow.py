@@ -33,7 +33,7 @@ PACES = ("idle", "quiet", "bursts", "steady", "heavy")
 def refuse() -> BaseObserver:
     """Be an observer that cannot be had, so that the follower polls."""
     observer = new_observer()
-    observer.start = _no_start  # type: ignore[method-assign]
+    observer.start = _no_start  # type: ignore[method-assign] # it is to fail as one does where inotify is not to be had
     return observer
 
 

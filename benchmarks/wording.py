@@ -29,8 +29,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from logphase import rules  # noqa: E402 - the checkout's own
-from logphase.events import Matcher  # noqa: E402
-from logphase.rulecheck import fired  # noqa: E402
+from logphase.events import Matcher  # noqa: E402 - the same
+from logphase.rulecheck import fired  # noqa: E402 - the same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

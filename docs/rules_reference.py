@@ -17,10 +17,10 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from logphase import rules  # noqa: E402 - the checkout's own
-from logphase.rules import Edge, Rule, RuleSet  # noqa: E402
-from logphase.rulevalues import INTERNAL, Argument, Fingerprint, Head, Header, PhaseRule, WarmthRule, Wrapper  # noqa: E402
-from logphase.views.rules import versions  # noqa: E402
-from logphase.warmth import STATES  # noqa: E402
+from logphase.rules import Edge, Rule, RuleSet  # noqa: E402 - the same
+from logphase.rulevalues import INTERNAL, Argument, Fingerprint, Head, Header, PhaseRule, WarmthRule, Wrapper  # noqa: E402 - the same
+from logphase.views.rules import versions  # noqa: E402 - the same
+from logphase.warmth import STATES  # noqa: E402 - the same
 
 PAGE = HERE / "rules.md"
 SCHEMA = HERE / "rules.schema.json"

@@ -54,11 +54,6 @@ class Analyzer:
         """Whether the engine is settled: no later byte changes whose rules are used."""
         return self._decided
 
-    @property
-    def lines(self) -> int:
-        """Number of the last line that was complete."""
-        return self._walk.lines.number - 1
-
     def begin_file(self, line: int = 1) -> None:
         """What comes next is line `line` of a file that begins, or starts over: what had no end in the one before is complete as it is."""
         self._walk.close()

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Story:
     """Which startup, and at which lines it became ready, failed or was stopped."""
 
     index: int
     lines: tuple[int | None, int | None, int | None]
 
 
-def told(timeline: Timeline) -> Told | None:
+def story(timeline: Timeline) -> Story | None:
     """What a timeline tells of its last startup."""
-    return Told(timeline.startups[-1].index, told_lines(timeline.startups[-1])) if timeline.startups else None
+    return Story(timeline.startups[-1].index, story_lines(timeline.startups[-1])) if timeline.startups else None
 
 
-def told_lines(startup: Startup) -> tuple[int | None, int | None, int | None]:
+def story_lines(startup: Startup) -> tuple[int | None, int | None, int | None]:
     """The lines at which a startup became ready, failed and was stopped."""
     ready, failed, stopped = (moment.line if moment is not None else None for moment in (startup.ready, startup.ended, startup.stopped))
     return ready, failed, stopped

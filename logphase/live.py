@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from logphase.analyzer import Analyzer
-from logphase.earlier import Told, earlier, told, told_lines
+from logphase.earlier import Story, earlier, story, story_lines
 from logphase.estimate import estimate
 from logphase.snapshot import BY_BAR
 from logphase.testimony import ENDED, Says, weigh
@@ -141,7 +141,7 @@ class Watch:
         self._timeline: Timeline | None = None  # as of the bytes so far
         self._fed: float | None = None  # when bytes arrived last
         self._progress: tuple[tuple[object, ...], float | None] = ((), None)  # the newest progress, and when it arrived
-        self._old: Told | None = None  # what the file said of its last startup before watching began
+        self._old: Story | None = None  # what the file said of its last startup before watching began
         self._told: tuple[object, ...] = ()  # what the last tick knew of the end
         self._notices: dict[str, None] = {}
         self._failed: float | None = None  # since when the verdict is a failure
@@ -169,7 +169,7 @@ class Watch:
         if chunk.live:
             self._fed = chunk.at if chunk.at is not None else self._fed
         else:
-            self._old = told(self._look())
+            self._old = story(self._look())
 
     def close(self) -> None:
         """The input has ended."""
@@ -279,7 +279,7 @@ class Watch:
         old = self._old
         if startup is None or old is None or startup.index != old.index or old.lines == (None, None, None):
             return False
-        ready, failed, stopped = told_lines(startup)
+        ready, failed, stopped = story_lines(startup)
         return (ready, failed) == old.lines[:2] and (stopped == old.lines[2] or ready is not None)
 
     def _waiting(self, frame: Frame, earlier: str) -> Frame:

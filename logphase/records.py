@@ -119,6 +119,11 @@ class RecordParser:
         return self.clock.reset(stamped=record.time_from == "log")
 
     @property
+    def dated(self) -> bool:
+        """Whether a stamp has told the full date, the engine's or a wrapper's."""
+        return self.clock.dated or self.outer_clock.dated
+
+    @property
     def arrival_shift(self) -> float | None:
         """How far arrival times are from the log's clock; None while no stamp has told."""
         return self._arrival_shift

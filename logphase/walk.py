@@ -114,10 +114,9 @@ class Walk:
 
     def _settle(self) -> list[Startup]:
         """The startups of launches whose successors speak: looking at a live log often must not cost more for each of them."""
-        dated = self.records.clock.dated or self.records.outer_clock.dated
-        if self._past_key != (self.claimed, dated):
+        if self._past_key != (self.claimed, self.records.dated):
             self._forget_past()
-            self._past_key = (self.claimed, dated)
+            self._past_key = (self.claimed, self.records.dated)
         passed = self.launches.passed(self._passed)
         self._past += self._values(self._passed, passed)
         self._passed = passed
@@ -130,7 +129,7 @@ class Walk:
         """The launches from one number to another as values."""
         seen = [launch for launch in self.launches.all[begin:end] if launch.evident or (launch.faint and self.claimed)]
         for launch in seen:
-            launch.dated = self.records.clock.dated or self.records.outer_clock.dated or launch.arrived
+            launch.dated = self.records.dated or launch.arrived
         return [snapshot(launch) for launch in seen]
 
     def _peek(self) -> None:

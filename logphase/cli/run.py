@@ -68,9 +68,10 @@ def run(
       logphase run --canary --health http://127.0.0.1:30000 --note 'cold cache' -- vllm serve a
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from logphase import launch_record
-    from logphase.child import ArrivalsFile, Child
+    from logphase.child import PASSED_ON, ArrivalsFile, Child
     from logphase.cli.remembering import Remembers, recollection
-    from logphase.cli.running import Caught, Running, flags, new_log
+    from logphase.cli.running import Running, flags, new_log
+    from logphase.cli.signals import Caught
     from logphase.live import Watch
     from logphase.service import Service
     from logphase.witness import Asked, call
@@ -80,7 +81,11 @@ def run(
     log = log or new_log()
     environment = dict(os.environ)
     service = Service(environment)
-    with Caught() as caught, Child(command, log, environment) as child, shown(form, color=color, hide=not no_redact, source=log) as show:
+    with (
+        Caught(PASSED_ON) as caught,
+        Child(command, log, environment) as child,
+        shown(form, color=color, hide=not no_redact, source=log) as show,
+    ):
         click.echo(f"log: {log}   pid: {child.pid}", err=True)
         arrivals = ArrivalsFile(log, child.offset, child.started)
         record = launch_record.begin(command, child.started, child.offset, child.pid, environment, also=record_env, note=note)

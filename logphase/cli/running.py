@@ -12,9 +12,8 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from logphase.child import PASSED_ON
 from logphase.live import ENDINGS, Ending
 from logphase.testimony import ENDED
 from logphase.verdict import State
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from logphase.child import ArrivalsFile, Child
+    from logphase.cli.signals import Caught
     from logphase.live import Frame, Watch
     from logphase.service import Service
     from logphase.sources import Chunk, Follower
@@ -167,40 +167,6 @@ class Running:
             self._service.stopping(frame.verdict.summary)
             self._child.stop(HURRY_S if ending is Ending.FAILED else GRACE_S)
         return Outcome(ending, frame, runs)
-
-
-class Caught:
-    """The signals that are passed on, from before there is a child: what comes too early is given to who takes them in the end."""
-
-    def __init__(self) -> None:
-        self._taker: Callable[[int, FrameType | None], object] | None = None
-        self._early: list[int] = []
-        self._before: dict[int, signal.Handlers | int | Callable[[int, FrameType | None], object] | None] = {}
-
-    def __enter__(self) -> Self:
-        heard = [number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]  # nohup's stays ignored
-        self._before = {number: signal.signal(number, self._note) for number in heard}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def give_to(self, taker: Callable[[int, FrameType | None], object]) -> None:
-        """From now on a signal is his."""
-        self._taker = taker
-        while self._early:
-            taker(self._early.pop(0), None)
-
-    def release(self) -> None:
-        """Put back what was before."""
-        while self._before:
-            signal.signal(*self._before.popitem())
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._taker is None:
-            self._early.append(number)
-        else:
-            self._taker(number, frame)
 
 
 def flags(command: Sequence[str]) -> dict[str, object]:

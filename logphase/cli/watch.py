@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,10 +16,10 @@ from logphase.cli import options
 from logphase.cli.exit_codes import ExitCode, of_ending
 from logphase.cli.reading import STDIN, only
 from logphase.cli.showing import FORMAT_HELP, FORMATS, shown
+from logphase.cli.signals import Caught
 from logphase.live import ENDINGS, Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
     from logphase.witness import Address
@@ -98,7 +98,8 @@ def watch(
     source = "standard input" if path == STDIN else path
     with ExitStack() as stack:
         remembers = stack.enter_context(Remembers(source, rules))
-        asked = stack.enter_context(_Asked())
+        asked = _Asked()
+        stack.enter_context(Caught(ENDINGS)).give_to(asked.take)
         show = stack.enter_context(shown(form, color=color, hide=not no_redact, source=source))
         follower = stack.enter_context(follow(path, offsets={path: offset}, stop=asked.stop))
         looked = 0.0
@@ -125,24 +126,14 @@ def watch(
 
 
 class _Asked:
-    """SIGINT, SIGTERM and SIGHUP while it is entered: the follower stops, and the last state can be told. An ignored one stays ignored."""
+    """Takes SIGINT, SIGTERM and SIGHUP: the follower stops, and the last state can be told."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
         self.ending: Ending | None = None
-        self._before: dict[int, signal.Handlers | int | Callable[[int, FrameType | None], object] | None] = {}
 
-    def __enter__(self) -> Self:
-        for number in ENDINGS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, _: FrameType | None) -> None:
+    def take(self, number: int, _: FrameType | None) -> None:
+        """Stop."""
         self.ending = ENDINGS[signal.Signals(number)]
         self.stop.set()
 

@@ -34,7 +34,6 @@ MOVES = 0.02  # CPU seconds a second that count as work
 WORKS = 0.5
 PATIENT = 3.0  # budgets that moving CPU time alone may stretch: ranks that wait for a lost one spin, too
 BORN_WITHIN_S = 900.0  # a launch's first stamp comes within this
-SAME_BIRTH_S = 0.05
 BOOT_S = 2.0  # births are counted from the boot, whose moment is known to a second or so
 
 COMPILERS = frozenset(

@@ -6,7 +6,7 @@ import csv
 import json
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -27,9 +27,9 @@ GRAPHS, EAGER = (str(SAMPLE_LOGS / name) for name in ("target-graphs.log", "no-g
 KEYS = ("format", "tool", "variants", "arguments", "environment", "phases", "gaps", "total", "notes")
 
 
-def document(result: Result) -> dict[str, object]:
+def document(result: Result) -> dict[str, Any]:
     """The JSON that came out."""
-    found: dict[str, object] = json.loads(result.stdout)
+    found: dict[str, Any] = json.loads(result.stdout)
     return found
 
 
@@ -73,14 +73,14 @@ def test_the_table_says_what_changed_and_why(run: Run) -> None:
 def test_the_document_is_the_contracts(run: Run) -> None:
     """Format 1: its fields, the baseline first, unknown as null."""
     found = document(run("compare", GRAPHS, EAGER, "--format", "json"))
-    capture = next(phase for phase in found["phases"] if phase["id"] == "target-graph")  # type: ignore[attr-defined]
+    capture = next(phase for phase in found["phases"] if phase["id"] == "target-graph")
 
     assert set(KEYS) == found.keys()
-    assert [[GRAPHS, 1, [GRAPHS]], [EAGER, 1, [EAGER]]] == [[one["name"], one["n"], one["sources"]] for one in found["variants"]]  # type: ignore[attr-defined]
+    assert [[GRAPHS, 1, [GRAPHS]], [EAGER, 1, [EAGER]]] == [[one["name"], one["n"], one["sources"]] for one in found["variants"]]
     assert {"name": "disable_cuda_graph", "values": [False, True], "kind": "chosen"}.items() <= next(
         one
         for one in found["arguments"]
-        if one["name"] == "disable_cuda_graph"  # type: ignore[attr-defined]
+        if one["name"] == "disable_cuda_graph"
     ).items()
     assert {
         "n": [1, 0],
@@ -91,16 +91,16 @@ def test_the_document_is_the_contracts(run: Run) -> None:
         "verdict": ["gone"],
         "reason": ["disable_cuda_graph"],
     }.items() <= capture.items()
-    assert {"n": [1, 1], "median_s": [41.0, 25.0], "delta_s": [-16.0], "verdict": ["faster"]}.items() <= found["total"].items()  # type: ignore[attr-defined]
+    assert {"n": [1, 1], "median_s": [41.0, 25.0], "delta_s": [-16.0], "verdict": ["faster"]}.items() <= found["total"].items()
 
 
 def test_the_same_path_twice_is_two_variants(run: Run) -> None:
     """A log against itself is the same in everything."""
     found = document(run("compare", GRAPHS, GRAPHS, "--format", "json"))
 
-    assert [GRAPHS, f"{GRAPHS} (2)"] == [one["name"] for one in found["variants"]]  # type: ignore[attr-defined]
+    assert [GRAPHS, f"{GRAPHS} (2)"] == [one["name"] for one in found["variants"]]
     assert [] == found["arguments"]
-    assert {"same"} == {verdict for phase in found["phases"] for verdict in phase["verdict"]}  # type: ignore[attr-defined]
+    assert {"same"} == {verdict for phase in found["phases"] for verdict in phase["verdict"]}
 
 
 def test_a_glob_is_one_variant_with_repeats(run: Run, tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_a_glob_is_one_variant_with_repeats(run: Run, tmp_path: Path) -> None:
         slow(tmp_path, f"a{at}.log", 10 + at)
         slow(tmp_path, f"b{at}.log", 20 + at)
     found = document(run("compare", f"main={tmp_path}/a*.log", f"{tmp_path}/b*.log", "--format", "json"))
-    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")  # type: ignore[attr-defined]
+    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")
 
-    assert ["main", f"{tmp_path}/b*.log"] == [one["name"] for one in found["variants"]]  # type: ignore[attr-defined]
+    assert ["main", f"{tmp_path}/b*.log"] == [one["name"] for one in found["variants"]]
     assert ([4, 4], [11.5, 21.5], [[10.0, 13.0], [20.0, 23.0]], ["slower"], ["mann-whitney"], None) == tuple(
         weights[key] for key in ("n", "median_s", "range_s", "verdict", "basis", "reason")
     )
@@ -124,9 +124,9 @@ def test_groups_by_a_flag(run: Run) -> None:
     grouped = document(run("compare", *logs, "--by", "disable_cuda_graph", "--format", "json"))
     turned = document(run("compare", *logs, "--by", "disable_cuda_graph", "--baseline", "true", "--format", "json"))
 
-    assert [("disable_cuda_graph=False", 2), ("disable_cuda_graph=True", 1)] == [(one["name"], one["n"]) for one in grouped["variants"]]  # type: ignore[attr-defined]
-    assert ["disable_cuda_graph=True", "disable_cuda_graph=False"] == [one["name"] for one in turned["variants"]]  # type: ignore[attr-defined]
-    assert "pools startups with different" in " ".join(grouped["notes"])  # type: ignore[arg-type]
+    assert [("disable_cuda_graph=False", 2), ("disable_cuda_graph=True", 1)] == [(one["name"], one["n"]) for one in grouped["variants"]]
+    assert ["disable_cuda_graph=True", "disable_cuda_graph=False"] == [one["name"] for one in turned["variants"]]
+    assert "pools startups with different" in " ".join(grouped["notes"])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_one_log_that_cannot_be_read_does_not_lose_the_others(run: Run, tmp_path
     result = run("compare", f"{tmp_path}/a*.log", GRAPHS, "--format", "json")
 
     assert 2 == result.exit_code
-    assert 2 == document(result)["variants"][0]["n"]  # type: ignore[index]
+    assert 2 == document(result)["variants"][0]["n"]
     assert "a3.log" in result.stderr
 
 
@@ -211,7 +211,7 @@ def test_a_log_without_a_startup_in_a_glob_is_told(run: Run, tmp_path: Path) -> 
     (tmp_path / "a2.log").write_text("hello\n", "utf-8")
     found = document(run("compare", f"{tmp_path}/a*.log", GRAPHS, "--format", "json"))
 
-    assert f"{tmp_path}/a*.log: no startup is seen in {tmp_path}/a2.log." in found["notes"]  # type: ignore[operator]
+    assert f"{tmp_path}/a*.log: no startup is seen in {tmp_path}/a2.log." in found["notes"]
 
 
 def test_recorded_commands_and_environment(run: Run, tmp_path: Path) -> None:
@@ -297,10 +297,10 @@ def test_history_tells_how_one_startup_varies(run: Run, tmp_path: Path, monkeypa
     monkeypatch.setenv("LOGPHASE_HISTORY", str(tmp_path / "history"))
     remembered(run, tmp_path, [10, 11, 12, 10])
     found = document(run("compare", slow(tmp_path, "a.log", 10), slow(tmp_path, "b.log", 14), "--format", "json"))
-    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")  # type: ignore[attr-defined]
+    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")
 
     assert (["slower"], ["history"], [2.224]) == (weights["verdict"], weights["basis"], weights["noise_s"])
-    assert ["history"] == found["total"]["basis"]  # type: ignore[index]
+    assert ["history"] == found["total"]["basis"]
 
 
 def test_entries_of_the_history_are_variants(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +308,7 @@ def test_entries_of_the_history_are_variants(run: Run, tmp_path: Path, monkeypat
     monkeypatch.setenv("LOGPHASE_HISTORY", str(tmp_path / "history"))
     remembered(run, tmp_path, [10, 12])
     found = document(run("compare", "history:1,2", slow(tmp_path, "b.log", 14), "--format", "json"))
-    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")  # type: ignore[attr-defined]
+    weights = next(phase for phase in found["phases"] if phase["id"] == "weights")
 
     assert ([2, 1], [11.0, 14.0]) == (weights["n"], weights["median_s"])
     assert (2, "Error: history:9: there is no such entry") == (
